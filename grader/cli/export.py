@@ -21,8 +21,8 @@ def export(
             "-o",
             "--out",
             metavar="FILE",
-            help="The table to write: FILE.csv, FILE.parquet or FILE.jsonl; the folder for "
-            "TensorBoard.",
+            help="The table to write: FILE.csv, FILE.parquet or FILE.jsonl. For TensorBoard, the "
+            "folder.",
         ),
     ] = None,
     tracker: Annotated[
@@ -39,8 +39,8 @@ def export(
     A table has a row for each sample. With `--to`, the tracker gets the mean reward, score and
     times of each training step, and the shares of verdicts and of signs of an attack, under names
     that begin with `grader/`. If rows name no steps, the run is divided into up to 60 stretches of
-    time, which are numbered instead. WANDB_PROJECT, MLFLOW_TRACKING_URI
-    and the other variables of these libraries say where the figures go.
+    time, which are numbered instead. WANDB_PROJECT, MLFLOW_TRACKING_URI and the other variables of
+    these libraries say where the figures go.
 
     **Examples**
 
@@ -80,7 +80,10 @@ def _track(run: Path, tracker: Tracker, folder: Path | None) -> None:
 
     trends = trends_of(open_run(run).entries, every_step=True)
     if trends is None:
-        message = f"{run} has no rows of different steps or times; expected two of either"
+        message = (
+            f"all rows of {run} have one step and one time, or none; a tracker shows figures over "
+            "at least two steps or times"
+        )
         raise ConfigurationError(message)
     track(trends, tracker, folder)
     note(f"{tracker}: the figures of {len(trends.moments):,} steps")

@@ -30,7 +30,7 @@ def formats(
     known = {form.name: form for form in FORMATS}
     if name is not None:
         if name not in known:
-            message = f"there is no format {name!r}; known: {', '.join(known)}"
+            message = f"there is no format {name!r}; expected one of {', '.join(known)}"
             raise ConfigurationError(message)
         typer.echo(json.dumps(known[name].example, indent=2, ensure_ascii=False))
         return

@@ -25,7 +25,7 @@ def build(
     variants: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[VARIANT]...",
+            metavar="VARIANT",
             help="Which images: python, science, a language such as cpp, or all. Default: python.",
             show_default=False,
         ),

@@ -22,9 +22,9 @@ IntegrityOption = Annotated[
     Integrity | None,
     typer.Option(
         "--require-integrity",
-        help="Refuse suites whose tests cannot be separated from a submission so far: isolated "
-        "(compared outside the sandbox), split (tests in a process of their own) or confirmed "
-        "(in one process, and a pass is confirmed by changed tests). "
+        help="The least separation of tests and submission: isolated (compared outside the "
+        "sandbox), split (tests in a process of their own) or confirmed (in one process, and a "
+        "pass is confirmed by changed tests). Suites that cannot have it are refused. "
         "[default: any]",
         show_default=False,
     ),
@@ -63,7 +63,7 @@ SetOption = Annotated[
         "wins over the limits that problems bring. Repeatable; `grader config` lists all.",
     ),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Write over files that exist.")]
 VerboseOption = Annotated[
     bool, typer.Option("-v", "--verbose", help="Show the log: retries, lost slots, faults.")
 ]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help=RUN_HELP)],
+    out: Annotated[Path, typer.Argument(metavar="RUN", help=RUN_HELP)],
     other: Annotated[
         Path | None,
         typer.Argument(metavar="OTHER", help="Graded rows to compare with, such as older ones."),
@@ -112,7 +112,8 @@ def _with_progress(document: "Document") -> str:
 
 
 def _serve(document: "Document", host: str, port: int) -> None:
-    from grader.report.serve import is_loopback, listen, make_app, new_token, run
+    from grader.report.serve import listen, make_app, new_token, run
+    from grader.text.hosts import is_loopback
 
     token = None if is_loopback(host) else new_token()
     listening = listen(host, port)

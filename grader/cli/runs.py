@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.model.errors import InputError
+
 if TYPE_CHECKING:
     from grader.report.index import GradedFile
 
@@ -23,13 +25,16 @@ def open_run(path: Path) -> "GradedFile":
             `@STEP`, and with `min` after that.
 
     Raises:
-        InputError: It cannot be read, or has no rows.
+        InputError: It cannot be read, has no rows, or ends before it begins.
     """
     from grader.report.index import GradedFile, Stretch, StretchUnit
 
     found = None if path.exists() else _STRETCH.fullmatch(str(path))
     if found is None:
         return GradedFile(path)
-    first = int(found[2])
-    unit = StretchUnit.MINUTES if found[4] else StretchUnit.STEPS
-    return GradedFile(Path(found[1]), Stretch(first=first, last=int(found[3] or first), unit=unit))
+    first, last = int(found[2]), int(found[3] or found[2])
+    if last < first:
+        message = f"{path} ends before it begins; expected {found[1]}@FIRST:LAST"
+        raise InputError(message)
+    unit = StretchUnit.MINUTE if found[4] else StretchUnit.STEP
+    return GradedFile(Path(found[1]), Stretch(first=first, last=last, unit=unit))

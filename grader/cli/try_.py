@@ -54,9 +54,9 @@ def try_(
     Loads FILE by its path, as OpenRLHF does, and calls its `reward_func` with one row at a time. If
     there is none, calls its `compute_score` as verl does, or its function of `completions` as TRL
     does. FILE may also be the name of a file that comes with the grader, such as `reward_func.py`.
-    Prints the reward of each row, and every log that is not 0. The function may
-    return what any trainer takes: a dict, a list, a tensor or a number. A row without a response,
-    as in a file of prompts, is tried with the reference solution of its label.
+    Prints the reward of each row, and every log that is not 0. The function may return what any
+    trainer takes: a dict, a list, a tensor or a number. A row without a response, as in a file of
+    prompts, is tried with the reference solution of its label.
 
     If FILE has the form `file.py:function`, it is a policy: a function that takes a report and
     returns a reward. Each row is graded, and the function rewards it.
@@ -136,7 +136,10 @@ def _load_policy(name: str) -> RewardCall:
 def _load(file: Path) -> RewardCall:
     path = file if file.exists() else Path(__file__).parent.parent / file.name
     if not path.is_file():
-        message = f"there is no file {file}; expected a reward file of yours or of `grader`"
+        message = (
+            f"there is no file {file}; expected one of yours, or one that comes "
+            "with the grader, such as reward_func.py"
+        )
         raise InputError(message)
     spec = importlib.util.spec_from_file_location("reward_func", path.resolve())
     if spec is None or spec.loader is None:
@@ -177,23 +180,30 @@ def _rows(data: Path, wanted: list[int] | None) -> Iterator[tuple[int, dict[str,
         raise InputError(message)
 
 
-def _text(columns: dict[str, Any], key: str | None, usual: Sequence[str]) -> str | None:
-    if key is not None and key not in columns:
+def _keys(columns: dict[str, Any], key: str | None, usual: Sequence[str]) -> Sequence[str]:
+    """Return the column that is named, else the usual ones.
+
+    Raises:
+        InputError: There is no such column.
+    """
+    if key is None:
+        return usual
+    if key not in columns:
         message = f"there is no column {key!r}; there are: {', '.join(columns)}"
         raise InputError(message)
-    keys = usual if key is None else (key,)
+    return (key,)
+
+
+def _text(columns: dict[str, Any], key: str | None, usual: Sequence[str]) -> str | None:
+    keys = _keys(columns, key, usual)
     return next((columns[name] for name in keys if isinstance(columns.get(name), str)), None)
 
 
 def _label(columns: dict[str, Any], key: str | None) -> Any:
     """Return the label as a trainer's dataset has it: the cell, or the whole row as JSON."""
-    if key is None:
-        key = next((name for name in _LABEL_KEYS if name in columns), None)
-        return json.dumps(columns) if key is None else columns[key]
-    if key not in columns:
-        message = f"there is no column {key!r}; there are: {', '.join(columns)}"
-        raise InputError(message)
-    return columns[key]
+    keys = _keys(columns, key, _LABEL_KEYS)
+    found = next((name for name in keys if name in columns), None)
+    return json.dumps(columns) if found is None else columns[found]
 
 
 def _reference(label: Any) -> str | None:

@@ -155,8 +155,10 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     known = list(known)
     if inside := next((each for each in known if each.startswith(f"{name}.")), None):
         return f", but a table of settings, such as {inside}"
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean {close[0]}?" if close else "; `grader config` lists them all"
+    prefix = ENV_PREFIX if name.startswith(ENV_PREFIX) else ""  # In it, all variables are alike.
+    bare = [each.removeprefix(prefix) for each in known]
+    close = difflib.get_close_matches(name.removeprefix(prefix), bare, n=1, cutoff=0.5)
+    return f"; did you mean {prefix}{close[0]}?" if close else "; `grader config` lists them all"
 
 
 def _build(found: Mapping[str, tuple[Any, str]]) -> Settings:

@@ -83,8 +83,11 @@ class SuiteFinder:
             return read_problem(row, problems=self._problems)
         except LabelError as error:
             if self._problems is None and "label" not in row:
-                by_id = f", or by the id {ids[0]!r} with --problems" if ids else ""
-                message = f"no tests: name their field by --label-key{by_id}: {error}"
+                by_id = f", or the file that has problem {ids[0]!r} by --problems" if ids else ""
+                message = (
+                    f"no tests: there is no field label; name the field of the tests by --label-key"
+                    f"{by_id} (the row is not itself a label: {error})"
+                )
                 raise MissingFieldError(message) from error
             message = f"{self._what_is_missing(ids)}: {error}"
             raise LabelError(message) from error

@@ -117,7 +117,7 @@ def _looked_at(rows: Iterable[Row], finder: SuiteFinder, rules: RowRules) -> Ite
             break
         problem = problem or f"row {row.number}: {sample.problem}"
     if problem:
-        many = f"; each of the first {len(held)} rows is like it" if len(held) > 1 else ""
+        many = f"; none of the first {len(held)} rows can be graded" if len(held) > 1 else ""
         raise InputError(problem + many)
     yield from held
     yield from rows

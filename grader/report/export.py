@@ -64,7 +64,7 @@ def export(file: GradedFile, out: Path, *, texts: bool) -> None:
     """
     write = _WRITERS.get(out.suffix)
     if write is None:
-        message = f"{out} ends with {out.suffix or 'nothing'}; expected {', '.join(_WRITERS)}"
+        message = f"{out} ends with {out.suffix or 'nothing'}; expected {' or '.join(_WRITERS)}"
         raise ConfigurationError(message)
     names = [*COLUMNS, *(TEXTS if texts else ())]
     with replacing(out) as target:

@@ -84,8 +84,8 @@ class IndexedRow:
 class StretchUnit(StrEnum):
     """What a stretch of a run is measured in."""
 
-    STEPS = "steps"
-    MINUTES = "minutes"
+    STEP = "step"
+    MINUTE = "minute"
     """Since the run's first row was graded."""
 
 
@@ -97,15 +97,17 @@ class Stretch:
     """Its first step, or minute."""
     last: int
     """Its last step, or minute. All rows of it belong to the stretch."""
-    unit: StretchUnit = StretchUnit.STEPS
+    unit: StretchUnit = StretchUnit.STEP
 
     def __str__(self) -> str:
         """Return its name."""
-        return f"{self.unit} {self.first} to {self.last}"
+        if self.first == self.last:
+            return f"{self.unit} {self.first}"
+        return f"{self.unit}s {self.first} to {self.last}"
 
     def of(self, entries: Sequence[IndexedRow]) -> list[IndexedRow]:
         """Return its rows among all rows of the run."""
-        if self.unit is StretchUnit.STEPS:
+        if self.unit is StretchUnit.STEP:
             return [e for e in entries if e.step is not None and self.first <= e.step <= self.last]
         start = min((e.at for e in entries if e.at is not None), default=0.0)
         earliest, end = start + self.first * _MINUTE_S, start + (self.last + 1) * _MINUTE_S

@@ -8,7 +8,6 @@ import os
 import secrets
 import socket
 import threading
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from grader.model.errors import ConfigurationError, InputError
@@ -22,16 +21,6 @@ if TYPE_CHECKING:
 
 _COOKIE = "grader_report"
 _LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def new_token() -> str:
@@ -166,7 +155,7 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else error
-        message = f"cannot listen on {host} port {port}: {reason}"
+        message = f"cannot listen at {host}, port {port}: {reason}"
         raise ConfigurationError(message) from error
 
 

@@ -90,13 +90,13 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "other.jsonl",
             2,
             "found the fields id, output, label; expected completion or response or solution or "
-            "query; name the field by --completion-key, as in --completion-key output; each of "
-            "the first 10 rows is like it",
+            "query; name the field by --completion-key, as in --completion-key output; none of "
+            "the first 10 rows can be graded",
             id="completion",
         ),
         pytest.param("good.jsonl --completion-key text", 2, "expected text", id="wrong key"),
         pytest.param("good.jsonl --label-key tests", 2, "expected tests", id="wrong label"),
-        pytest.param("untested.jsonl", 2, "name their field by --label-key", id="tests"),
+        pytest.param("untested.jsonl", 2, "name the field of the tests by --label-key", id="tests"),
         pytest.param(
             "other.jsonl --completion-key output", 0, "pass rate: 100.0 %", id="right key"
         ),

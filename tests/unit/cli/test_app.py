@@ -84,7 +84,7 @@ def test_help_of_grade_shows_examples_and_exit_codes(capsys: pytest.CaptureFixtu
         pytest.param(["grade", "-", "-o", "o", "--policy", "best"], "best", id="policy"),
         pytest.param(["grade", "-", "-o", "o", "--set", "x=1"], "no setting 'x'", id="setting"),
         pytest.param(["check", "absent.jsonl"], "absent.jsonl", id="no problems"),
-        pytest.param(["formats", "nonsense"], "known: humaneval", id="format"),
+        pytest.param(["formats", "nonsense"], "expected one of humaneval", id="format"),
     ],
 )
 def test_mistake_gets_a_message(

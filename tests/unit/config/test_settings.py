@@ -117,6 +117,7 @@ def test_variable_sets_its_key(key: str, text: str, value: object) -> None:
     ("environ", "message"),
     [
         pytest.param({"GRADER_SLOT": "3"}, "did you mean GRADER_SLOTS", id="misspelt"),
+        pytest.param({"GRADER_FOO": "1"}, "GRADER_FOO; `grader config` lists", id="unlike any"),
         pytest.param({"GRADER_SLOTS": "many"}, "GRADER_SLOTS gives slots = 'many'", id="word"),
         pytest.param({"GRADER_SLOTS": "2.5"}, "expected a whole number", id="fraction"),
         pytest.param({"GRADER_SLOTS": "0"}, "slots is 0; expected at least 1", id="no slot"),

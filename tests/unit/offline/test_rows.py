@@ -122,11 +122,13 @@ def test_list_of_chats_is_several_samples() -> None:
             {"completion": ["a", None], "label": ASSERTS}, "holds a list with", id="hole in a list"
         ),
         pytest.param(
-            {"completion": "c"}, "no tests: name their field by --label-key: ", id="no label"
+            {"completion": "c"},
+            "no tests: there is no field label; name the field of the tests by --label-key (the",
+            id="no label",
         ),
         pytest.param(
             {"completion": "c", "task_id": "p1"},
-            "no tests: name their field by --label-key, or by the id 'p1' with --problems: ",
+            "by --label-key, or the file that has problem 'p1' by --problems (the row is not",
             id="no file of problems",
         ),
         pytest.param({"completion": "c", "label": {"x": 1}}, "no known format", id="unknown label"),

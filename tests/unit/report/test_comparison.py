@@ -134,3 +134,7 @@ def test_command_compares_stretches_of_a_run(
     assert found["figures"][0]["new"]["value"] == -1.0
     assert run(["compare", str(folder), f"{folder}@90:99"]) == 2
     assert "no graded row of the steps 90 to 99" in capsys.readouterr().err
+    assert run(["compare", str(folder), f"{folder}@90"]) == 2
+    assert "no graded row of the step 90" in capsys.readouterr().err
+    assert run(["compare", str(folder), f"{folder}@9:3"]) == 2
+    assert "@9:3 ends before it begins" in capsys.readouterr().err

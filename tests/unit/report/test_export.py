@@ -107,7 +107,7 @@ def test_table_replaces_nothing_and_has_a_known_ending(
     assert run(["export", str(folder), "-o", str(out), "--force"]) == 0
     assert list(read_csv(out)[0]) == list(COLUMNS)
     assert run(["export", str(folder), "-o", str(tmp_path / "t.xlsx")]) == 2
-    assert "ends with .xlsx; expected .csv, .parquet, .jsonl" in capsys.readouterr().err
+    assert "ends with .xlsx; expected .csv or .parquet or .jsonl" in capsys.readouterr().err
     assert run(["export", str(folder), "-o", str(tmp_path / "no" / "t.csv")]) == 2
     assert run(["export", str(folder)]) == 2
 
