@@ -73,7 +73,7 @@ _PREAMBLE = re.compile(
     re.IGNORECASE,
 )
 _LG = re.compile(r"\\lg(?![a-zA-Z])")
-_END = re.compile(r"(?:[\s.,;:*_`]|\\+(?:\[[\d.]+ ?[a-z]{2}\])?)+$")
+_END = re.compile(r"(?:[\s.,;:*_`]|\\(?:\[[\d.]+ ?[a-z]{2}\])?)+$")
 """Also what is left of `\\ ` at the end of a text whose blanks were removed."""
 
 

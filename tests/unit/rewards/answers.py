@@ -130,6 +130,9 @@ ANSWERS: tuple[tuple[str, str, str], ...] = (
     ("\\boxed{1 1/2}", "11/2", WRONG),
     ("\\boxed{11/2}", "1 1/2", WRONG),
     ("\\boxed{4 2}", "42", WRONG),
+    # ---- an answer of nothing but markup, which once took exponential time
+    ("\\boxed{" + "\\\\" * 900 + "x}", "1", WRONG),
+    ("\\boxed{1" + "\\\\" * 900 + "}", "1", RIGHT),
     ("\\boxed{0.333}", "\\frac{1}{3}", WRONG),
     ("\\boxed{0.3333333333}", "\\frac{1}{3}", RIGHT),
     ("\\boxed{\\frac{1}{3}}", "\\frac{1}{2}", WRONG),
