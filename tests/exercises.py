@@ -321,15 +321,78 @@ class Counter
     }
 }
 """
+_BASH_TESTS = """#!/usr/bin/env bats
+load bats-extra
+
+lines_in() {
+    printf '%s\\n' "$@"
+}
+
+@test 'two numbers make 42' {
+    # [[ $BATS_RUN_SKIPPED == "true" ]] || skip
+    wanted=42  # the answer
+    run bash sums.sh 40 2
+    assert_success
+    assert_output "$wanted"
+}
+
+@test "texts" {
+    [[ $BATS_RUN_SKIPPED == "true" ]] || skip
+    local texts=("ab" ';c')
+    wanted="$(lines_in "total: ab;c" ab)"
+    run bash sums.sh --parts "${texts[@]}"
+    assert_success
+    assert_output --partial "$wanted"
+    assert_line "total: ab;c"
+    assert_equal "${#lines[@]}" "3"
+}
+
+@test "an empty list has no sum" {
+    [[ $BATS_RUN_SKIPPED == "true" ]] || skip
+    run bash sums.sh
+    assert_failure
+    assert_output 'no numbers at all'
+}
+
+@test "a sum is a number again" {
+    [[ $BATS_RUN_SKIPPED == "true" ]] || skip
+    wanted=$(cat <<END
+7
+END
+)
+    run bash sums.sh 3 0
+    before=$output
+    run bash sums.sh "$before" \\
+        4
+    assert_output "$wanted"
+}
+"""
+_BASH_RIGHT = """#!/usr/bin/env bash
+if [[ $1 == --parts ]]; then
+    shift
+    printf 'total: '
+    printf '%s' "$@"
+    printf '\\n%s' "$@"
+    exit
+fi
+if (($# == 0)); then
+    echo 'no numbers at all' >&2
+    exit 1
+fi
+total=0
+for each in "$@"; do ((total = total + each)); done
+echo "$total"
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
     "lua": _LUA_RIGHT,
     "ruby": _RUBY_RIGHT,
     "php": _PHP_RIGHT,
+    "bash": _BASH_RIGHT,
 }
 """An answer in each language."""
-CASES = {"javascript": 10, "typescript": 10, "lua": 8, "ruby": 8, "php": 9}
+CASES = {"javascript": 10, "typescript": 10, "lua": 8, "ruby": 8, "php": 9, "bash": 6}
 """How many assertions the tests have."""
 ENDINGS = {
     "javascript": ".js",
@@ -337,8 +400,9 @@ ENDINGS = {
     "lua": ".lua",
     "ruby": ".rb",
     "php": ".php",
+    "bash": ".sh",
 }
-_TESTS_OF = {"lua": _LUA_TESTS, "ruby": _RUBY_TESTS, "php": _PHP_TESTS}
+_TESTS_OF = {"lua": _LUA_TESTS, "ruby": _RUBY_TESTS, "php": _PHP_TESTS, "bash": _BASH_TESTS}
 
 
 def exercise(language: str, **files: str) -> dict[str, Any]:

@@ -416,8 +416,10 @@ class Language:
     """How MultiPL-E writes tests in it; None: such tests cannot be graded. They need `show`."""
     assertions: Assertions | None = None
     """How people write tests in it; None: such tests cannot be graded. They need `show`."""
-    exercises: Exercises | None = None
-    """How the tests of Exercism's track are written; None: they cannot be graded."""
+    exercises: Exercises | Callable[[str, str], ExpressionTests] | None = None
+    """How the tests of Exercism's track are written, or what reads such a file, given the path from
+    which it takes the submission, and raises SuiteError if it cannot; None: they cannot be graded.
+    """
     program: re.Pattern[str] | None = None
     """What a whole program has, by which it is told from a part of one; None: nothing."""
     time_factor: float = 1.0

@@ -16,6 +16,7 @@ from tests.compilers import need
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 REFUSED = {
+    "bash": {"dnd-character", "palindrome-products"},
     "lua": {"pov", "queen-attack"},
     "javascript": {"dominoes", "list-ops", "palindrome-products"},
     "php": {"binary", "killer-sudoku-helper"},
@@ -23,6 +24,8 @@ REFUSED = {
     "typescript": {"complex-numbers", "pythagorean-triplet", "robot-name"},
 }
 """Exercises with an assertion that cannot be taken apart."""
+_EMPTY = {"bash": 3}
+"""How many cases of an exercise expect that nothing is printed."""
 
 
 @pytest.mark.parametrize("track", REFUSED)
@@ -48,4 +51,5 @@ def test_examples_pass_and_files_to_begin_with_do_not(
     reports = grade_all(native_grader, submissions)
     passed = {id for id, report in reports.items() if report.verdict == "passed"}
     assert passed == {id for id in reports if id.startswith("example")}
-    assert not any(report.passed for id, report in reports.items() if id.startswith("begun"))
+    most = _EMPTY.get(track, 0)
+    assert all(report.passed <= most for id, report in reports.items() if id.startswith("begun"))

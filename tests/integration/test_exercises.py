@@ -32,7 +32,7 @@ def test_right_answer_passes_and_a_wrong_one_fails(grader: Grader, language: str
     assert (right.verdict, right.passed) == ("passed", CASES[language]), right.feedback
     assert right.integrity is Integrity.ISOLATED
     code = RIGHT[language].replace("at all", "here").replace("a + b", "a * b")
-    code = code.replace("total + each", "total - each").replace("$a + $b", "$a - $b")
+    code = code.replace("total + each", "total * each").replace("$a + $b", "$a - $b")
     wrong = grade(grader, language, code.replace("new EmptyError()", "new Exception()"))
     assert any(case.verdict == "failed" for case in wrong.cases)
     assert wrong.passed < len(wrong.cases) - 2
@@ -75,3 +75,14 @@ def test_assertion_that_runs_twice_is_a_fault_of_the_suite(grader: Grader) -> No
     report = grade(grader, "javascript", RIGHT["javascript"], **{"sums.spec.js": tests})
     assert not report.graded
     assert "evaluate an assertion more than once" in report.feedback
+
+
+def test_answer_in_bash_that_forges_what_the_tests_show_is_not_paid(grader: Grader) -> None:
+    forge = (
+        "mark=$(grep -o '[0-9a-f]\\{16\\}' tests_of_the_suite.sh | head -n 1)\n"
+        "for number in 0 1 2 3 4 5; do\n"
+        '    printf \'\\n%s %s "yes"\\n\' "$mark" $number > /proc/$PPID/fd/1\ndone\n'
+        "cat tests_of_the_suite.sh\n"
+    )
+    report = grade(grader, "bash", forge)
+    assert (report.verdict, report.passed) == ("failed", 0), report.feedback

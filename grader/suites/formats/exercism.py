@@ -14,11 +14,11 @@ In the other languages, each assertion of the one file of tests becomes a case o
 Harness of record: `python -m pytest` in the folder, no time limit of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from grader import languages
 from grader.languages import Exercises, Language
-from grader.model import TestSuite
+from grader.model import ExpressionTests, TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields, source
 from grader.suites.chained import read_exercise
@@ -77,7 +77,7 @@ def _read_other(
     folder: Mapping[str, object],
     config: Mapping[str, object],
     language: Language,
-    how: Exercises,
+    how: Exercises | Callable[[str, str], ExpressionTests],
 ) -> TestSuite:
     """Turn an exercise in another language than Python into its suite.
 
@@ -91,7 +91,8 @@ def _read_other(
             message = f"the exercise must have one {kind} file, but its config names {len(named)}"
             raise LabelError(message)
     (solution,), (test,) = paths.values()
-    tests = read_exercise(fields.text(folder, test), how, solution)
+    text = fields.text(folder, test)
+    tests = how(text, solution) if callable(how) else read_exercise(text, how, solution)
     check_path(solution)
     examples = fields.texts(config, "example")
     return TestSuite(

@@ -115,7 +115,7 @@ def test_exercism_of_another_language_is_refused() -> None:
     with pytest.raises(LabelError, match=r"language not supported: .*'double\.go'"):
         exercism({"solution": ["double.go"], "test": ["double_test.go"]})
     with pytest.raises(
-        LabelError, match=r"'src/d\.kt'.* graded in python, javascript, lua, php, ruby"
+        LabelError, match=r"'src/d\.kt'.* graded in python, bash, javascript, lua, php"
     ):
         exercism({"solution": ["src/d.kt"], "test": ["d.kt"]})
 
