@@ -97,19 +97,29 @@ def _expected_cases(
 
 
 def _skips_of_the_suite(expected: ExpectedTests, report: Report) -> set[Key]:
-    """Return the cases that the suite itself skips, for a reason that is in its source.
+    """Return the cases that the suite itself skips, or expects to fail, as its source shows.
 
-    A submission can raise a skip, too. So a skip counts only if the same test passed with other
-    parameters.
+    A submission can raise a skip, too. So a skip counts only if it gives a reason of the test's, if
+    the same test passed with other parameters, and if no more of its cases are skipped than those
+    that the source shows. The same goes for cases that are expected to fail.
     """
     passed = {base_id(str(event.key)) for event in report.cases if event.outcome == "passed"}
-    return {
-        event.key
-        for event in report.cases
-        if event.outcome == "skipped"
-        and (base := base_id(str(event.key))) in passed
-        and event.trouble.message.removeprefix("Skipped: ") in expected.skip_reasons.get(base, ())
-    }
+    found: set[Key] = set()
+    for base in passed.intersection(expected.row_skips):
+        skips = expected.row_skips[base]
+        events = [event for event in report.cases if base_id(str(event.key)) == base]
+        skipped = {
+            event.key
+            for event in events
+            if event.outcome == "skipped"
+            and event.trouble.message.removeprefix("Skipped: ") in skips.reasons
+        }
+        failed = {event.key for event in events if event.outcome in ("xfailed", "xpassed")}
+        if skips.most is None or len(skipped) <= skips.most:
+            found |= skipped
+        if len(failed) <= skips.xfails:
+            found |= failed
+    return found
 
 
 def _path_of(id: str) -> str:

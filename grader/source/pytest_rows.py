@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from math import prod
 
 from grader.source.names import Function, bound_names, is_fixture, parametrised
+from grader.source.pytest_skips import RowSkips, find_row_skips
+
+_Shown = tuple[list[ast.expr], bool]
+"""The rows that an expression shows, and whether it has no others."""
+_NOTHING: _Shown = ([], False)
+_MOST_ROWS = 10_000
+"""Of a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +45,35 @@ class Rows:
             if not ast.unparse(name).startswith(("pytest.", "mark.")):
                 break
             if (values := _values_of(mark)) is not None:
-                rows *= max(1, self._size(values))
+                rows *= max(1, len(self._read(values)[0]))
         return rows
 
     def of_test(self, test: Function) -> int:
         """Return how many rows the decorators of a test and the fixtures that it names give."""
+        return self.of_marks(test.decorator_list) * prod(
+            fixture.rows for fixture in self._fixtures_of(test)
+        )
+
+    def skips_of(self, test: Function) -> RowSkips:
+        """Return which of its rows a test skips itself, as far as the source shows them."""
+        given = [values for mark in test.decorator_list if (values := _values_of(mark)) is not None]
+        rows = None
+        if len(given) == 1 and all(fixture.rows == 1 for fixture in self._fixtures_of(test)):
+            found, is_whole = self._read(given[0])
+            rows = found if is_whole else None
+        return find_row_skips(test, _given_names(test), rows)
+
+    def _fixtures_of(self, test: Function) -> list[_Fixture]:
+        """Return the fixtures that a test names, and those that they need."""
         pending = _needs(test)
-        given = {name for mark in test.decorator_list for name in _names_of(mark)}
+        replaced = set(_given_names(test))
         seen: set[str] = set()
         while pending:
             name = pending.pop()
-            if name in self._fixtures and name not in seen and name not in given:
+            if name in self._fixtures and name not in seen and name not in replaced:
                 seen.add(name)
                 pending |= self._fixtures[name].needs
-        return self.of_marks(test.decorator_list) * prod(self._fixtures[n].rows for n in seen)
+        return [self._fixtures[name] for name in seen]
 
     def _read_fixtures(self, module: ast.Module) -> Iterator[tuple[str, _Fixture]]:
         defined = Counter(n.name for n in ast.walk(module) if isinstance(n, Function))
@@ -61,23 +83,25 @@ class Rows:
             if is_fixture(node) and isinstance(node.decorator_list[0], ast.Call):
                 given = {k.arg: k.value for k in node.decorator_list[0].keywords}
                 if "name" not in given:
-                    rows = self._size(given["params"]) if "params" in given else 1
+                    rows = len(self._read(given["params"])[0]) if "params" in given else 1
                     yield node.name, _Fixture(max(1, rows), frozenset(_needs(node)))
 
-    def _size(self, values: ast.expr) -> int:
-        """Return how many values an expression holds for certain."""
+    def _read(self, values: ast.expr) -> _Shown:
         match values:
             case ast.Name(id=name):
-                return self._tables.get(name, 0)
+                return self._tables.get(name, _NOTHING)
             case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(stop))]):
-                return stop
+                if stop <= _MOST_ROWS:
+                    return [ast.Constant(value=n) for n in range(stop)], True
+                return _NOTHING
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._size(left) + self._size(right)
+                (first, first_whole), (rest, rest_whole) = self._read(left), self._read(right)
+                return first + rest, first_whole and rest_whole
             case _:
-                return _shown(values)
+                return _read_display(values)
 
 
-def _tables(module: ast.Module) -> Iterator[tuple[str, int]]:
+def _tables(module: ast.Module) -> Iterator[tuple[str, _Shown]]:
     """Yield the names that always hold what a display at the top of the module shows."""
     bindings = Counter(bound_names([module]))
     changed: set[str] = set()
@@ -95,16 +119,16 @@ def _tables(module: ast.Module) -> Iterator[tuple[str, int]]:
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ) if bindings[name] == 1 and name not in changed:
-                yield name, _shown(value)
+                yield name, _read_display(value)
             case _:
                 pass
 
 
-def _shown(values: ast.expr) -> int:
-    """Return how many values a display shows; 0 if the expression is something else."""
+def _read_display(values: ast.expr) -> _Shown:
     if not isinstance(values, ast.List | ast.Tuple):
-        return 0
-    return sum(not isinstance(each, ast.Starred) for each in values.elts)
+        return _NOTHING
+    shown = [each for each in values.elts if not isinstance(each, ast.Starred)]
+    return shown, len(shown) == len(values.elts)
 
 
 def _values_of(mark: ast.expr) -> ast.expr | None:
@@ -118,14 +142,18 @@ def _values_of(mark: ast.expr) -> ast.expr | None:
             return None
 
 
-def _names_of(mark: ast.expr) -> Iterator[str]:
-    match mark:
-        case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, *_]):
-            yield from parametrised(names)
-        case ast.Call(func=ast.Attribute(attr="parametrize"), keywords=keywords):
-            yield from (n for k in keywords if k.arg == "argnames" for n in parametrised(k.value))
-        case _:
-            pass
+def _given_names(test: Function) -> list[str]:
+    """Return the parameters that the decorators of a test give values to."""
+    names: list[str] = []
+    for mark in test.decorator_list:
+        match mark:
+            case ast.Call(func=ast.Attribute(attr="parametrize"), args=[given, *_]):
+                names += parametrised(given)
+            case ast.Call(func=ast.Attribute(attr="parametrize"), keywords=keywords):
+                names += (n for k in keywords if k.arg == "argnames" for n in parametrised(k.value))
+            case _:
+                pass
+    return names
 
 
 def _needs(function: Function) -> set[str]:

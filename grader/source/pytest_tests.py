@@ -7,7 +7,6 @@ at run time; a module with signs of such tests may have more.
 """
 
 import ast
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -16,13 +15,12 @@ from grader.model import PytestTests
 from grader.model.errors import SuiteError
 from grader.source.names import Function
 from grader.source.pytest_rows import Rows
+from grader.source.pytest_skips import RowSkips, is_waiver
 from grader.source.syntax import UNPARSABLE, parse
 
 _HARMLESS_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
-_ALWAYS_WAIVED = frozenset({"skip", "expectedFailure"})
 _COMPOUND = (ast.If, ast.Try, ast.TryStar, ast.With, ast.For, ast.While, ast.Match)
 _LITERALS = (ast.Constant, ast.Dict, ast.JoinedStr, ast.List, ast.Set)
-_SKIPS = frozenset({"skip", "skipTest", "SkipTest"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +33,8 @@ class ExpectedTests:
     """Tests that the suite marks as skipped or expected to fail, without a condition."""
     rows: Mapping[str, int] = field(default_factory=dict)
     """For tests with parameters: how many sets of them the source shows."""
-    skip_reasons: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """For tests that skip themselves: the reasons that they may give."""
+    row_skips: Mapping[str, RowSkips] = field(default_factory=dict)
+    """For tests of which some rows are skipped or expected to fail."""
     dynamic_paths: frozenset[str] = frozenset()
     """Modules that may have more tests than their source shows."""
 
@@ -76,7 +74,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
         required=required,
         waived=frozenset(base for base, test in found.items() if test.waived),
         rows={base: test.rows for base, test in found.items() if test.rows > 1},
-        skip_reasons={base: test.skip_reasons for base, test in found.items() if test.skip_reasons},
+        row_skips={base: test.skips for base, test in found.items() if test.skips},
         dynamic_paths=frozenset(dynamic_paths),
     )
 
@@ -95,7 +93,7 @@ class _Test:
 
     waived: bool = False
     rows: int = 1
-    skip_reasons: frozenset[str] = frozenset()
+    skips: RowSkips = field(default_factory=RowSkips)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,7 +147,7 @@ class _Module:
                 if "pytestmark" in bound and isinstance(statement, ast.Assign):
                     value = statement.value
                     marks = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-                    self._waived |= any(map(_is_waiver, marks))
+                    self._waived |= any(map(is_waiver, marks))
 
     def _read_other(
         self, statement: ast.stmt, members: "dict[str, _Test | _Class]"
@@ -171,7 +169,7 @@ class _Module:
 
     def _class_of(self, definition: ast.ClassDef) -> _Class:
         made = _Class(
-            waived=any(map(_is_waiver, definition.decorator_list)),
+            waived=any(map(is_waiver, definition.decorator_list)),
             rows=self._rows.of_marks(definition.decorator_list),
         )
         for base in reversed(definition.bases):
@@ -194,9 +192,9 @@ class _Module:
 
     def _test_of(self, definition: Function) -> _Test:
         return _Test(
-            waived=any(map(_is_waiver, definition.decorator_list)),
+            waived=any(map(is_waiver, definition.decorator_list)),
             rows=self._rows.of_test(definition),
-            skip_reasons=frozenset(_skip_reasons(definition)),
+            skips=self._rows.skips_of(definition),
         )
 
     def _find(self, dotted_name: str) -> "tuple[_Test | _Class | None, str]":
@@ -253,53 +251,6 @@ def _is_test(definition: Function) -> bool:
     decorators = (_dotted_name(decorator) for decorator in definition.decorator_list)
     is_fixture = any(name.rpartition(".")[2] in ("fixture", "property") for name in decorators)
     return definition.name.startswith("test") and not is_fixture
-
-
-def _is_waiver(decorator: ast.expr) -> bool:
-    """Tell whether a decorator or mark always skips its test or expects it to fail."""
-    name = _dotted_name(decorator)
-    last = name.rpartition(".")[2]
-    if last == "xfail":  # its positional argument is a condition
-        return not (isinstance(decorator, ast.Call) and decorator.args)
-    return last in _ALWAYS_WAIVED
-
-
-def _skip_reasons(definition: Function) -> Iterator[str]:
-    """Yield the reasons of skips that the submission cannot influence.
-
-    Their conditions, if any, are only about parameters and the standard library.
-    """
-    known = sys.stdlib_module_names.union(
-        *(_parametrised(decorator) for decorator in definition.decorator_list)
-    )
-    pending: list[ast.AST] = list(definition.body)
-    while pending:
-        node = pending.pop()
-        match node:
-            case ast.If(test=test) if not _names_read(test) <= known:
-                pass
-            case ast.Try() | ast.While() | ast.IfExp() | ast.BoolOp():
-                pass
-            case ast.Call() if _dotted_name(node).rpartition(".")[2] in _SKIPS:
-                given = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "reason")]
-                for value in given:
-                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                        yield value.value
-            case _:
-                pending += ast.iter_child_nodes(node)
-
-
-def _parametrised(decorator: ast.expr) -> Iterator[str]:
-    """Yield the parameters that a decorator gives values to."""
-    match decorator:
-        case ast.Call(args=[ast.Constant(value=str(names)), *_]):
-            yield from (name.strip() for name in names.split(","))
-        case _:
-            pass
-
-
-def _names_read(expression: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def _dotted_name(expression: ast.expr) -> str:

@@ -22,7 +22,7 @@ from solution import *
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_a(n):
-    if n == 2:
+    if n >= 2:
         pytest.skip("too slow")
 
 def test_b(): ...
@@ -37,6 +37,7 @@ A1, A2, B, C = (
     "test_x.py::test_b",
     "test_x.py::test_c",
 )
+A3 = "test_x.py::test_a[3]"
 BASE_A = "test_x.py::test_a"
 
 DONE = {"e": "done", "exit": 0}
@@ -114,6 +115,18 @@ def verdicts(*lines: Any, **arguments: Any) -> dict[str, Verdict]:
             [ALL, case(A1), case(A2, "skipped", message="Skipped: too slow"), case(B), DONE],
             {A1: P, B: P},
             id="the suite's own skip",
+        ),
+        pytest.param(
+            [
+                collected(A1, A2, A3, B),
+                case(A1),
+                case(A2, "skipped", message="Skipped: too slow"),
+                case(A3, "skipped", message="Skipped: too slow"),
+                case(B),
+                DONE,
+            ],
+            {A1: P, A2: S, A3: S, B: P},
+            id="more skips than the suite's own",
         ),
         pytest.param(
             [ALL, case(A1), case(A2, "skipped", message="Skipped: made up"), case(B), DONE],
@@ -370,7 +383,7 @@ def test_failed_test_shows_its_source_and_traceback() -> None:
     first, second, third = judge(*lines)
     assert first.evidence is not None
     assert first.evidence.input == (
-        '@pytest.mark.parametrize("n", [1, 2])\ndef test_a(n):\n    if n == 2:\n'
+        '@pytest.mark.parametrize("n", [1, 2])\ndef test_a(n):\n    if n >= 2:\n'
         '        pytest.skip("too slow")\n'
     )
     assert first.evidence.traceback == "line 3, in f"

@@ -12,6 +12,7 @@ import pytest
 from grader.judging.verdicts import ExpectedTests, find_tests
 from grader.model import PytestTests, SuiteFile
 from grader.model.errors import SuiteError
+from grader.source.pytest_skips import RowSkips
 
 
 def find(*sources: str) -> ExpectedTests:
@@ -453,19 +454,49 @@ def test_conditional_marks_do_not_waive_a_test() -> None:
     assert expected.waived == set()
 
 
-def test_reasons_of_skips_are_read_from_a_tests_source() -> None:
+def test_marks_whose_condition_is_sure_to_hold_waive_a_test() -> None:
+    expected = find(
+        "import os, platform, pytest, sys, unittest\n"
+        "@pytest.mark.skipif(sys.platform != 'linux', reason='x')\ndef test_a(): ...\n"
+        "@pytest.mark.skipif('sys.platform.startswith(\"linux\")', reason='x')\ndef test_b(): ...\n"
+        "@unittest.skipUnless(os.name == 'nt', 'x')\ndef test_c(): ...\n"
+        "@unittest.skipIf(sys.version_info >= (3, 8) and True, 'x')\ndef test_d(): ...\n"
+        "@pytest.mark.xfail(platform.system() == 'Linux')\ndef test_e(): ...\n"
+        "@pytest.mark.skipif(sys.version_info < (3, 12), reason='x')\ndef test_f(): ...\n"
+        "@pytest.mark.skipif(solution.missing, reason='x')\ndef test_g(): ...\n"
+    )
+    assert [base.partition("::")[2] for base in expected.required] == ["test_a", "test_f", "test_g"]
+
+
+def test_skips_of_rows_are_read_from_a_tests_source() -> None:
     expected = find(
         "import pytest\n"
-        "@pytest.mark.parametrize('x', [1])\n"
-        "def test_a(x):\n    if x: pytest.skip('too slow')\n    pytest.skip(reason='other')\n"
+        "@pytest.mark.parametrize('x', [1, 2, 30])\n"
+        "def test_a(x):\n    if x > 9: pytest.skip('too slow')\n    assert f(x)\n"
         "class TestB:\n    def test_c(self): self.skipTest('here')\n"
         "def test_d(): ...\n"
         "def test_e():\n    if f() is None: pytest.skip('the submission can have this')\n"
         "def test_f():\n    try: f()\n    except KeyError: pytest.skip('and this')\n"
+        "@pytest.mark.parametrize('x, y', ROWS)\n"
+        "def test_g(x, y):\n    if x == y: pytest.skip(reason='other')\n"
+        "@pytest.mark.parametrize('x', [1, pytest.param(2, marks=pytest.mark.skip), pytest.param(\n"
+        "    3, marks=[pytest.mark.xfail]), pytest.param(4, marks=pytest.mark.skip('later'))])\n"
+        "def test_h(x): ...\n"
+        "TEXTS = ['a', 'bc']\n"
+        "@pytest.mark.parametrize('text', TEXTS + ['def'])\n"
+        "def test_i(text):\n"
+        "    if len(text) > 2 and 'd' in text:\n"
+        "        if text is not None: pytest.skip('long')\n"
+        "    if text == 'bc':\n        if unknown(text): pytest.skip('never read')\n"
     )
-    assert expected.skip_reasons == {
-        "test_0.py::test_a": {"too slow", "other"},
-        "test_0.py::TestB::test_c": {"here"},
+    assert expected.row_skips == {
+        "test_0.py::test_a": RowSkips(reasons=frozenset({"too slow"}), most=1),
+        "test_0.py::TestB::test_c": RowSkips(reasons=frozenset({"here"}), most=None),
+        "test_0.py::test_g": RowSkips(reasons=frozenset({"other"}), most=None),
+        "test_0.py::test_h": RowSkips(
+            reasons=frozenset({"unconditional skip", "later"}), most=2, xfails=1
+        ),
+        "test_0.py::test_i": RowSkips(reasons=frozenset({"long"}), most=1),
     }
 
 
