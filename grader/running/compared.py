@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from keyword import iskeyword
 
 from grader.judging import verdicts
 from grader.judging.compare import needs_checker
@@ -103,11 +104,18 @@ def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) 
     """Call the submission for each case and compare what it returns.
 
     Raises:
-        SuiteError: The suite has no case, an argument is not plain data, or the reference does not
-            return what to expect.
+        SuiteError: The suite has no case or names nothing that can be called, an argument is not
+            plain data, or the reference does not return what to expect.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
+    names = tests.entry_point.split(".")
+    if len(names) > 2 or not all(name.isidentifier() and not iskeyword(name) for name in names):
+        message = (
+            f"the function to call is {tests.entry_point[:80]!r}, which cannot be the name of a "
+            "function in Python"
+        )
+        raise SuiteError(message)
     if tests.asks_reference:
         groups = _ask_reference(task, tests, tests.cases, slot, references)
     elif tests.in_one_run:

@@ -571,9 +571,9 @@ class _Reading:
         if self._solution is not None and (node.name.startswith("test") or makes_fixture):
             if not names <= self._known_parameters:
                 _deny("a fixture of pytest's or of a plugin's")
-            for decorator in node.decorator_list:
-                for name in names:
-                    self._origins[name] |= self._data_names(decorator)
+            given = {n for decorator in node.decorator_list for n in self._data_names(decorator)}
+            for name in names:
+                self._origins[name] |= given
             if len(node.decorator_list) > 1:
                 self._loads.update(names)  # each row of one is combined with each of the other
         if makes_fixture:

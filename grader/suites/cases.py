@@ -196,13 +196,17 @@ def _items(wrapped: Sequence[object]) -> list[object]:
 
 
 def script_tests(sources: Sequence[str], setup: str = "") -> ScriptTests:
-    """Return script tests with one case for each source.
+    """Return script tests with one case for each source; those without a statement are left out.
 
     Raises:
         SuiteError: There is no case.
     """
-    require_cases(sources)
-    cases = tuple(ScriptCase(id=str(index), source=text) for index, text in enumerate(sources))
+    cases = tuple(
+        ScriptCase(id=str(index), source=text)
+        for index, text in enumerate(sources)
+        if any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines())
+    )
+    require_cases(cases)
     return ScriptTests(cases=cases, setup=setup)
 
 

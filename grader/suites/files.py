@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from grader import languages
 from grader.model import ExpressionTests, PytestTests, SuiteFile, TestSuite
@@ -29,14 +29,14 @@ def pytest_tests(
         pytest_args: As in `PytestTests`.
 
     Raises:
-        LabelError: A path leads out of the folder, `solution_path` or a content is not as above,
-            or a test file is missing.
+        LabelError: A path leads out of the folder or through another file, `solution_path` or a
+            content is not as above, or a test file is missing.
     """
-    check_path(solution_path)
-    files = suite_files(contents)
     if solution_path in contents:
         message = f"the files hold {solution_path}, where the submission goes"
         raise LabelError(message)
+    check_paths([*contents, solution_path])
+    files = suite_files(contents)
     if missing := [path for path in test_paths if path not in contents]:
         message = f"the files lack the tests {', '.join(missing)}"
         raise LabelError(message)
@@ -49,10 +49,10 @@ def suite_files(contents: Mapping[str, object]) -> tuple[SuiteFile, ...]:
     """Return the files of a suite; `contents` are as for `pytest_tests`.
 
     Raises:
-        LabelError: A path leads out of the folder, or a content is neither text nor base64.
+        LabelError: A path leads out of the folder or through another file, or a content is neither
+            text nor base64.
     """
-    for path in contents:
-        check_path(path)
+    check_paths(contents)
     return tuple(
         SuiteFile(path=path, content=_bytes(path, content)) for path, content in contents.items()
     )
@@ -62,7 +62,8 @@ def check_foreign(suite: TestSuite) -> TestSuite:
     """Return a suite that was read elsewhere, after the checks that readers of labels make.
 
     Raises:
-        LabelError: The path of a file leads out of the folder, or there are too many cases.
+        LabelError: The path of a file leads out of the folder or through another file, or there are
+            too many cases.
     """
     paths: list[str] = []
     if isinstance(suite.tests, PytestTests):
@@ -71,9 +72,23 @@ def check_foreign(suite: TestSuite) -> TestSuite:
         paths = [suite.tests.solution_path]
     elif (program := languages.decider(suite.tests)) is not None:
         paths = [file.path for file in program.files]
-    for path in paths:
-        check_path(path)
+    check_paths(paths)
     return check_cases(suite)
+
+
+def check_paths(paths: Collection[str]) -> None:
+    """Make sure that files lie in their folder, and that each can be there beside the others.
+
+    Raises:
+        LabelError: A path may lead elsewhere, or has another file as a folder.
+    """
+    names = set(paths)
+    for path in names:
+        check_path(path)
+        for index, char in enumerate(path):
+            if char == "/" and path[:index] in names:
+                message = f"{path[:index]!r} is both a file and the folder of {path!r}"
+                raise LabelError(message)
 
 
 def check_path(path: str) -> None:

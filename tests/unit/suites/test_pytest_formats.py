@@ -245,6 +245,9 @@ def test_path_that_leads_out_of_the_folder_is_refused(path: str) -> None:
     [
         ({"solution_path": "conftest.py"}, "where the submission goes"),
         ({"test_paths": ["tests/other.py"]}, "lack the tests tests/other.py"),
+        ({"files": {"test_a.py": "", "test_a.py/b.py": ""}}, "both a file and the folder"),
+        ({"solution_path": "conftest.py/solution.py"}, "both a file and the folder"),
+        ({"solution_path": "tests"}, "both a file and the folder"),
         ({"files": {"test_a.py": 3}}, "must be text or"),
         ({"files": {"test_a.py": {"base64": "?"}}}, "not base64"),
     ],
