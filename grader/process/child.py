@@ -30,21 +30,27 @@ class Child:
         )
         if self._process.stdin is None or self._process.stdout is None:
             raise AssertionError(self._process)
+        self._parent = os.getpid()
         self.stdin, self.stdout = self._process.stdin, self._process.stdout
         keep_from_forks(self.stdin)
 
     def kill(self) -> None:
         """Kill it, with the processes that it has started. Repeats harmlessly."""
-        if self._process.poll() is None:
+        # It is not a child of a process that was forked later.
+        if os.getpid() == self._parent and self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self, *, patience_s: float = 0.0) -> int:
         """Kill it unless it ends by itself, and return its exit code. Repeats harmlessly.
 
+        In a process that was forked later, does nothing and returns 0.
+
         Args:
             patience_s: Seconds in which it may end by itself.
         """
+        if os.getpid() != self._parent:
+            return 0
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(patience_s)
         self.kill()

@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import os
-import queue
 import signal
 import sys
 import threading
@@ -27,6 +26,7 @@ from functools import cache
 from grader.model import MiB, TestSuite, wire
 from grader.model.errors import LabelError, ReaderLostError, SuiteError
 from grader.process.child import Child
+from grader.process.children import ChildPool
 from grader.process.exits import close_at_exit, forget_at_exit
 from grader.suites import pickled
 from grader.suites.format import Row
@@ -157,12 +157,8 @@ class _Readers:
     """The processes that read labels. Safe for many threads."""
 
     def __init__(self) -> None:
-        self._idle: queue.LifoQueue[_Process | None] = queue.LifoQueue()
-        for _ in range(_PROCESSES):
-            self._idle.put(None)
+        self._processes = ChildPool(_Process, processes=_PROCESSES)
         self._lock = threading.Lock()
-        self._living: set[_Process] = set()
-        self._closed = False
         self._failures: OrderedDict[str, tuple[float, str]] = OrderedDict()
         self._pending: dict[str, Future[TestSuite]] = {}
 
@@ -178,7 +174,7 @@ class _Readers:
         if pending is not own:
             return pending.result()
         try:
-            suite = self._in_turn(order, message, len(text))
+            suite = suite_of(*self._in_turn(order, message, len(text)))
         except BaseException as error:
             own.set_exception(error)
             if isinstance(error, _LimitError):
@@ -193,15 +189,7 @@ class _Readers:
 
     def close(self) -> None:
         """Kill every process, including busy ones. Repeats harmlessly."""
-        with self._lock:
-            self._closed = True
-            living = list(self._living)
-        for process in living:
-            process.kill()
-        with contextlib.suppress(queue.Empty):
-            while True:
-                if (idle := self._idle.get_nowait()) is not None:
-                    self._bury(idle)
+        self._processes.close()
 
     def _refuse_known(self, key: str) -> None:
         until, reason = self._failures.get(key, (0.0, ""))
@@ -215,46 +203,18 @@ class _Readers:
             while len(self._failures) > _MOST_REMEMBERED:
                 self._failures.popitem(last=False)
 
-    def _in_turn(self, order: _Order, message: bytes, chars: int) -> TestSuite:
+    def _in_turn(self, order: _Order, message: bytes, chars: int) -> tuple[Header, list[bytes]]:
         cpu_time_s = min(LEAST_CPU_S + CPU_S_PER_CHAR * chars, MOST_CPU_S)
-        process = self._idle.get()
-        try:
+        with self._processes.seat() as seat:
             for is_last in (False, True):
-                if process is None:
-                    process = self._start()
-                try:
-                    answer = process.ask(order, message, cpu_time_s)
-                except BaseException:
-                    self._bury(process)
-                    process = None
-                    raise
+                answer = seat.started().ask(order, message, cpu_time_s)
                 if answer is not None:
-                    header, blobs = answer
-                    return suite_of(header, blobs)
-                code = self._bury(process)
-                process = None
+                    return answer
+                code = seat.end()
                 # An idle process ends by itself, and may have done so just now.
                 if code != 0 or is_last:
                     raise _death(code, cpu_time_s)
-        finally:
-            self._idle.put(process)
         raise AssertionError(order)
-
-    def _start(self) -> "_Process":
-        process = _Process()
-        with self._lock:
-            self._living.add(process)
-            is_closed = self._closed
-        if is_closed:
-            self._bury(process)
-            message = "this process is ending, and reads no more labels"
-            raise ReaderLostError(message)
-        return process
-
-    def _bury(self, process: "_Process") -> int:
-        with self._lock:
-            self._living.discard(process)
-        return process.end()
 
 
 class _LimitError(LabelError):

@@ -10,7 +10,6 @@ import contextlib
 import json
 import logging
 import math
-import os
 import queue
 import signal
 import threading
@@ -20,6 +19,7 @@ from pathlib import Path
 
 from grader.model.errors import ConfigurationError, GraderError
 from grader.process.child import Child
+from grader.process.children import ChildPool
 
 _log = logging.getLogger(__name__)
 
@@ -65,12 +65,7 @@ class Algebra:
             )
             raise ConfigurationError(message)
         self.cpu_time_s = cpu_time_s
-        self._idle: queue.LifoQueue[_Seat] = queue.LifoQueue()
-        for _ in range(processes):
-            self._idle.put(_Seat())
-        self._lock = threading.Lock()
-        self._living: set[_Worker] = set()
-        self._closed = False
+        self._workers = ChildPool(_Worker, processes=processes)
 
     def comparisons(self, deadline: float = math.inf) -> "Comparisons":
         """Return the comparisons of one answer, until `deadline` of `time.monotonic`."""
@@ -86,79 +81,31 @@ class Algebra:
         Raises:
             AlgebraUnavailableError: No process was available, or it was killed from outside.
         """
-        seat = self._take(deadline)
-        try:
-            was_old = seat.worker is not None
-            try:
-                return self._ask(seat, question, deadline)
-            except AlgebraUnavailableError:
-                if self._closed or not was_old or time.monotonic() > deadline:
-                    raise
-                # It may have died earlier, while it was idle.
-                return self._ask(seat, question, deadline)
-        finally:
-            self._idle.put(seat)
-
-    def close(self) -> None:
-        """Kill every process, including busy ones. Repeats harmlessly."""
-        with self._lock:
-            self._closed = True
-            living = list(self._living)
-        for worker in living:
-            self._drop(worker)
-
-    def _take(self, deadline: float) -> "_Seat":
         left_s = deadline - time.monotonic()
         if left_s <= 0:
             message = "the deadline for comparisons has passed"
             raise AlgebraUnavailableError(message)
         try:
-            return self._idle.get(timeout=None if left_s == math.inf else left_s)
+            with self._workers.seat(None if left_s == math.inf else left_s) as seat:
+                was_old = seat.process is not None
+                try:
+                    outcome = seat.started().ask(question, deadline)
+                except AlgebraUnavailableError:
+                    if not was_old or time.monotonic() > deadline:
+                        raise
+                    # It may have died earlier, while it was idle.
+                    seat.end()
+                    outcome = seat.started().ask(question, deadline)
+                if outcome is None:
+                    seat.end()
+                return outcome
         except queue.Empty:
             message = "no process for comparisons was free by the deadline"
             raise AlgebraUnavailableError(message) from None
 
-    def _ask(
-        self, seat: "_Seat", question: "Question", deadline: float
-    ) -> "ComparisonResult | None":
-        worker = seat.worker or self._start()
-        seat.worker = None
-        try:
-            outcome = worker.ask(question, deadline)
-        except BaseException:
-            self._drop(worker)
-            raise
-        if outcome is None:
-            self._drop(worker)
-        else:
-            seat.worker = worker
-        return outcome
-
-    def _start(self) -> "_Worker":
-        worker = _Worker()
-        try:
-            with self._lock:
-                self._living.add(worker)
-                if self._closed:
-                    message = "the algebra is closed"
-                    raise AlgebraUnavailableError(message)
-            worker.wait_until_ready()
-        except BaseException:
-            self._drop(worker)
-            raise
-        return worker
-
-    def _drop(self, worker: "_Worker") -> None:
-        worker.kill()
-        with self._lock:
-            self._living.discard(worker)
-
-
-@dataclass(slots=True)
-class _Seat:
-    """One place of the pool, with its process if it has one."""
-
-    worker: "_Worker | None" = None
+    def close(self) -> None:
+        """Kill every process, including busy ones. Repeats harmlessly."""
+        self._workers.close()
 
 
 class Comparisons:
@@ -230,24 +177,19 @@ class _Worker:
         except OSError as error:
             message = f"cannot start a process: {error}"
             raise AlgebraUnavailableError(message) from error
-        self._pid = os.getpid()
-
-    def wait_until_ready(self) -> None:
-        """Wait until it has loaded its modules.
-
-        Raises:
-            AlgebraUnavailableError: It was not ready within a minute, or it ended.
-        """
-        if not self._line(_START_S):
-            message = f"a process for comparisons did not start within {_START_S:g} s"
-            raise AlgebraUnavailableError(message)
+        self._is_ready = False
 
     def ask(self, question: Question, deadline: float) -> ComparisonResult | None:
         """Return the result of a comparison; None if it hit a limit, which killed the process.
 
         Raises:
-            AlgebraUnavailableError: The process ended for another reason.
+            AlgebraUnavailableError: The process ended for another reason, or has not loaded its
+                modules within a minute.
         """
+        if not self._is_ready and not self._line(_START_S):
+            message = f"a process for comparisons did not start within {_START_S:g} s"
+            raise AlgebraUnavailableError(message)
+        self._is_ready = True
         with contextlib.suppress(OSError, ValueError):  # It may be dead or closed.
             line = json.dumps(
                 [question.left, question.right, question.tolerance, question.cpu_time_s]
@@ -272,9 +214,12 @@ class _Worker:
         raise AlgebraUnavailableError(message)
 
     def kill(self) -> None:
-        """End the process. Repeats harmlessly."""
-        if os.getpid() == self._pid:  # It is not a child of a process that was forked later.
-            self._child.end()
+        """Kill the process. Repeats harmlessly."""
+        self._child.kill()
+
+    def end(self) -> int:
+        """End the process, and return its exit code. Repeats harmlessly."""
+        return self._child.end()
 
     def _line(self, timeout_s: float) -> bytes:
         """Read one line; empty if the process ended, or was killed because it took too long."""

@@ -273,7 +273,7 @@ def test_comparisons_of_one_answer_share_their_time(algebra: Algebra) -> None:
 
 def test_process_that_was_ended_from_outside_is_replaced(algebra: Algebra) -> None:
     assert algebra.same("x + x", "2x")
-    for worker in list(algebra._living):
+    for worker in list(algebra._workers._living):
         worker._child.kill()
     assert algebra.same("x + x", "2x")
 
@@ -318,6 +318,6 @@ def test_without_algebra_only_values_are_compared() -> None:
 def test_closed_algebra_leaves_no_process() -> None:
     algebra = Algebra(processes=1, cpu_time_s=5)
     assert algebra.same("x + x", "2x")
-    (worker,) = algebra._living
+    (worker,) = algebra._workers._living
     algebra.close()
     assert worker._child._process.poll() is not None
