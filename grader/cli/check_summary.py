@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from grader.cli.console import terminal
+from grader.text.inert import shorten
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ def _print_table(console: "Console", shown: "list[ProblemCheck]") -> None:
 
 
 def _short(found: "ProblemCheck") -> str:
-    text = " ".join(visible(found.feedback or _missed(found)).split())
-    return text if len(text) <= _FEEDBACK_CHARS else f"{text[:_FEEDBACK_CHARS]}…"
+    text = visible(found.feedback or _missed(found))
+    return shorten(" ".join(text.split()), _FEEDBACK_CHARS)
 
 
 def _missed(found: "ProblemCheck") -> str:

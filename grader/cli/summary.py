@@ -7,6 +7,7 @@ import typer
 
 from grader.cli.console import terminal
 from grader.model.verdict import Verdict
+from grader.text.inert import shorten
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
@@ -89,8 +90,7 @@ def _limited(summary: "Summary") -> str:
 
 
 def _short(feedback: str) -> str:
-    line = " ".join(visible(feedback).split())
-    return line if len(line) <= _FEEDBACK_CHARS else f"{line[:_FEEDBACK_CHARS]}…"
+    return shorten(" ".join(visible(feedback).split()), _FEEDBACK_CHARS)
 
 
 # ---------------------------------------------------------------- on a terminal

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from grader.source.syntax import UNPARSABLE, parse
+from grader.text.inert import shorten
 
 _MAX_SHOWN_CHARS = 120
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
@@ -95,8 +96,7 @@ def _mutant(tree: ast.Module, site: _Site, new: ast.AST) -> Mutant:
 
 
 def _shown(node: ast.AST) -> str:
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"
+    return shorten(" ".join(ast.unparse(node).split()), _MAX_SHOWN_CHARS)
 
 
 def _sites(root: ast.Module) -> Iterator[_Site]:
