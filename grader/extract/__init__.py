@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from grader import languages
-from grader.extract.blocks import Block, Tag, find_blocks
+from grader.extract.blocks import NAMES_IN_MARKERS, Block, Tag, find_blocks
 from grader.extract.chat import Words, assistant_turns, opens_thinking, without_thinking
 from grader.extract.choose import Choice, Chooser, Grade, WantedCode
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
@@ -176,7 +176,7 @@ class _Extractor:
         reading = self._reader.read(answer)
         entry_point = self._wanted.entry_point
         whole = reading.defines(entry_point) if entry_point else reading.substantial
-        if reading.valid and whole:
+        if reading.valid and whole and not reading.missing & NAMES_IN_MARKERS:
             note = "Took the whole answer, which is plain code."
             return self._finish(Choice(grade=Grade.WHOLE, note=note, reading=reading))
         if self._stub is not None and (is_indented(answer) or "```" not in answer):

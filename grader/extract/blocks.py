@@ -27,9 +27,18 @@ _PYTHON_TAG = re.compile(r"(?:c|i|micro)?python[\d.]*|py[\d.]*|pypy[\d.]*", re.I
 _TAG = re.compile(r"<[/|]?\w|\[/\w|◁")
 """A tag that may follow a closing fence in its line, such as `</answer>`."""
 _TAG_WORD = re.compile(r"[ \t{.]*([^\s,:;{}=(]*)")
-_OPEN_MARKERS = ("[PYTHON]", "<code>", "<python>", "<answer>", "<solution>")
-_CLOSE_MARKERS = ("[/PYTHON]", "</code>", "</python>", "</answer>", "</solution>")
-_NEEDLES = ("```", "~~~", *_OPEN_MARKERS, *_CLOSE_MARKERS)
+_MARKERS = {
+    "[PYTHON]": "[/PYTHON]",
+    "[BEGIN]": "[DONE]",
+    "<code>": "</code>",
+    "<python>": "</python>",
+    "<answer>": "</answer>",
+    "<solution>": "</solution>",
+}
+"""What closes a block, by what opens it."""
+NAMES_IN_MARKERS = frozenset({"BEGIN", "DONE"})
+"""To Python, the markers of MBPP's prompt are lists that hold an unknown name."""
+_NEEDLES = ("```", "~~~", *_MARKERS, *_MARKERS.values())
 
 
 class Tag(Enum):
@@ -250,7 +259,7 @@ def _marker_marks(text: str, start: int, end: int) -> list[_Mark]:
     """Return the marks of a line that starts or ends with a marker such as `[PYTHON]`."""
     marks: list[_Mark] = []
     line_start, line_end = _trimmed(text, start, end)
-    for marker in _OPEN_MARKERS:
+    for marker in _MARKERS:
         at = line_start if text.startswith(marker, line_start, line_end) else -1
         if at == -1 and text.endswith(marker, line_start, line_end):
             at = line_end - len(marker)
@@ -259,9 +268,8 @@ def _marker_marks(text: str, start: int, end: int) -> list[_Mark]:
             if content == line_end:
                 content = min(end + 1, len(text))
             tag = Tag.PYTHON if "python" in marker.lower() else Tag.NONE
-            name = marker.strip("[<>]")
-            marks.append(_Mark(start=at, char=name, opens=tag, content=content, weak=True))
-    for marker in _CLOSE_MARKERS:
+            marks.append(_Mark(start=at, char=marker, opens=tag, content=content, weak=True))
+    for name, marker in _MARKERS.items():
         at = -1
         if text.endswith(marker, line_start, line_end):
             at = line_end - len(marker)
@@ -269,8 +277,19 @@ def _marker_marks(text: str, start: int, end: int) -> list[_Mark]:
             at = line_start
         if at != -1:
             before = start - 1 if at == line_start else at
-            name = marker.strip("[</>]")
-            marks.append(_Mark(start=at, char=name, closes=True, content_end=before))
+            # The prompt ends with `[BEGIN]`, so that `[DONE]` may be the first mark of an answer.
+            opens = Tag.NONE if marker == "[DONE]" else None
+            marks.append(
+                _Mark(
+                    start=at,
+                    char=name,
+                    opens=opens,
+                    content=min(end + 1, len(text)),
+                    closes=True,
+                    content_end=before,
+                    weak=True,
+                )
+            )
     return sorted(marks, key=lambda mark: mark.start)
 
 

@@ -66,6 +66,9 @@ def found(text: str, *, entry_point: str | None = "f", prompt: str = "") -> str 
             "[PYTHON]" + F + "[/PYTHON]\n[TESTS]\nassert f(1)\n[/TESTS]", id="codellama-inline"
         ),
         pytest.param("[PYTHON]\n" + block(F) + "[/PYTHON]", id="codellama-with-fence"),
+        pytest.param("[BEGIN]\n" + F + "\n[DONE]", id="mbpp"),
+        pytest.param(F + "\n[DONE]", id="mbpp-begun-by-the-prompt"),
+        pytest.param(F + "\n[DONE]\nYour task:\n[BEGIN]\nx = 1\n[DONE]", id="mbpp-goes-on"),
         pytest.param("<answer>\n" + block(F) + "</answer>", id="answer-tag-with-fence"),
         pytest.param("<answer>" + F + "</answer>", id="answer-tag"),
         pytest.param("<code>\n" + F + "\n</code>", id="code-tag"),
