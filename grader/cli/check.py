@@ -41,7 +41,7 @@ def check(
         bool,
         typer.Option(
             "--attacks/--no-attacks",
-            help="Try submissions that solve nothing: up to 17 runs a problem, 2 without.",
+            help="Try submissions that solve nothing: up to 17 runs a problem; without, 2.",
         ),
     ] = True,
     mutants: Annotated[

@@ -22,7 +22,12 @@ def compare(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="What to compare it with.")],
     *,
     problems: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Most problems and most flips that are shown.")
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Show at most N problems, and N samples with another verdict.",
+        ),
     ] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:

@@ -13,7 +13,8 @@ _EXAMPLE_CHARS = 240
 
 def formats(
     name: Annotated[
-        str | None, typer.Argument(help="Only this format, with its example in full.")
+        str | None,
+        typer.Argument(metavar="NAME", help="Only this format, with its example in full."),
     ] = None,
 ) -> None:
     """List the known label formats, each with an example row.

@@ -23,9 +23,9 @@ IntegrityOption = Annotated[
     typer.Option(
         "--require-integrity",
         help="The least separation of tests and submission: isolated (compared outside the "
-        "sandbox), split (tests in a process of their own) or confirmed (in one process, and a "
-        "pass is confirmed by changed tests). Suites that cannot have it are refused. "
-        "[default: any]",
+        "sandbox), split (tests in a process of their own), confirmed (in one process, and a pass "
+        "is confirmed by changed tests) or shared (in one process). Suites that cannot have it are "
+        "refused. [default: shared]",
         show_default=False,
     ),
 ]

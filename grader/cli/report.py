@@ -41,7 +41,9 @@ def report(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="With --serve: where to listen.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="With --serve.")] = 8765,
+    port: Annotated[
+        int, typer.Option(metavar="N", min=0, max=65535, help="With --serve: 0 for any free port.")
+    ] = 8765,
     force: ForceOption = False,
 ) -> None:
     """Summarise a graded file, down to each sample's cases.
@@ -50,8 +52,8 @@ def report(
     distributions, problems, what deserves a look, and the pages of as many samples as there is
     room for, suspicious and failed ones first. With `--serve`, serves the same page with all
     samples. If rows name their training steps, it shows how every figure moves over them. With
-    OTHER, it shows all figures side by side, which samples flipped, and what else differs about
-    them.
+    OTHER, it shows all figures side by side, which samples have another verdict, and what else
+    differs about them.
 
     If the page is served beyond loopback addresses, its address carries a token.
 
