@@ -11,6 +11,7 @@ import ctypes
 import mmap
 import os
 import signal
+from array import array
 
 from sandbox_images.harness.kernel import namespaces
 from sandbox_images.harness.kernel.calls import Calls
@@ -78,8 +79,8 @@ class Start:
     def __init__(self, entry: int, stack_top: int, calls: Calls) -> None:
         """Prepare; see `Starter.prepare`."""
         self._entry, self._stack_top, self._calls = entry, stack_top, calls
-        values = [value for row in calls.rows() for value in (*row, _NOT_MADE)]
-        self._table = (ctypes.c_int64 * len(values))(*values)
+        # An array of ctypes would take ten times as long to fill.
+        self._table = array("q", [value for row in calls.rows() for value in (*row, _NOT_MADE)])
 
     def make(self, flags: int) -> int:
         """Start the process; return its pid when it executes its program or has ended.
@@ -94,7 +95,7 @@ class Start:
             ctypes.c_void_p(self._entry),
             ctypes.c_void_p(self._stack_top),
             ctypes.c_int(_CLONE_VM | _CLONE_VFORK | flags | signal.SIGCHLD),
-            self._table,
+            ctypes.c_void_p(self._table.buffer_info()[0]),
         )
         if pid < 0:
             code = ctypes.get_errno()
