@@ -27,7 +27,7 @@ _HARMLESS = frozenset(
     }
 )
 """Words in expected values that are no names of the tests."""
-_GOES_ON = re.compile(r"\s*\.")
+_GOES_ON = re.compile(r"\s*(?:[.+*/%?:|&<>=^-]|(?:and|or)\b)")
 """What a line begins with that continues the one before."""
 _LOOP = re.compile(r"\b(?:for|foreach|while|do|forEach|map|each)\b")
 _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
@@ -224,6 +224,7 @@ class _Definition(NamedTuple):
     """A line that gives a value to a name."""
 
     start: int
+    is_declaration: bool
     value: int
     """Where the value begins."""
     end: int
@@ -246,6 +247,7 @@ def _expected_values(
         outside = outside.blank(each.at + len(each.actual.text), each.end)
     named = {word for each in found for word in _NAME.findall(each.argument.mask)}
     definitions = _definitions(outside, named)
+    blocks = _Blocks(code.mask)
     values, unknown = list[str](), set[str]()
     for each in found:
         text = each.argument.text
@@ -253,6 +255,8 @@ def _expected_values(
             before = [one for one in definitions[name] if one.start < each.start]
             if before and before[-1].is_used:
                 _refuse("a name of an expected value is also used elsewhere", name)
+            if before and not _is_certain(before[-1], definitions[name], each, blocks):
+                _refuse("a name of an expected value may have another value", name)
             if before:
                 value = code.text[before[-1].value : before[-1].end].strip()
                 text = _replaced(text, name, f"({value})", how)
@@ -274,22 +278,77 @@ def _expected_values(
 
 def _definitions(outside: Code, named: set[str]) -> dict[str, list[_Definition]]:
     """Return the lines that define some names, outside of what the tests expect."""
-    places: dict[str, list[tuple[int, int, int]]] = {name: [] for name in named}
+    places: dict[str, list[tuple[int, bool, int, int]]] = {name: [] for name in named}
     for match in _ASSIGNED.finditer(outside.mask):
         line = outside.mask.rfind("\n", 0, match.start()) + 1
         defines = _DEFINES.fullmatch(outside.mask, line, match.start())
         if match["name"] in named and defines:
             start = max(line, defines.end("other"))
             end = _end_of_value(outside, match.end())
-            places[match["name"]].append((start, match.end(), end))
+            is_declaration = defines.end() > defines.end("other") and bool(
+                defines[0][defines.end("other") - line :].strip()
+            )
+            places[match["name"]].append((start, is_declaration, match.end(), end))
     found: dict[str, list[_Definition]] = {}
     for name, several in places.items():
-        nexts = [*(start for start, _, _ in several[1:]), len(outside.mask)]
+        nexts = [*(start for start, *_ in several[1:]), len(outside.mask)]
         found[name] = [
-            _Definition(*place, is_used=_uses(name).search(outside.mask, place[2], end) is not None)
+            _Definition(*place, is_used=_uses(name).search(outside.mask, place[3], end) is not None)
             for place, end in zip(several, nexts, strict=False)
         ]
     return found
+
+
+class _Blocks:
+    """Which brackets are around a place, and how far its line is indented."""
+
+    def __init__(self, mask: str) -> None:
+        self._mask = mask
+        self._around: list[int | None] = []
+        self._ends: dict[int | None, int] = {None: len(mask)}
+        opened = list[int]()
+        for index, char in enumerate(mask):
+            if char in ")}]" and opened:
+                self._ends[opened.pop()] = index
+            self._around.append(opened[-1] if opened else None)
+            if char in "({[":
+                opened.append(index)
+
+    def around(self, place: int) -> int | None:
+        """Return where the innermost bracket opens that is around a place."""
+        return self._around[place]
+
+    def is_inside(self, place: int, bracket: int | None) -> bool:
+        """Tell whether a place is in a bracket."""
+        return (bracket is None or bracket < place) and place < self._ends.get(
+            bracket, len(self._mask)
+        )
+
+    def indent(self, place: int) -> int:
+        """Return how far the line of a place is indented."""
+        line = self._mask[self._mask.rfind("\n", 0, place) + 1 :]
+        return len(line) - len(line.lstrip(" \t"))
+
+
+def _is_certain(
+    last: _Definition, all_of_it: list[_Definition], assertion: _Assertion, blocks: _Blocks
+) -> bool:
+    """Tell whether a name has the value that was given to it last above an assertion.
+
+    Not if that was in a block that has ended, or if a block that may run at another time gives it
+    another value.
+    """
+    block = blocks.around(last.start)
+    if not blocks.is_inside(assertion.start, block):
+        return False
+    if blocks.indent(last.start) > blocks.indent(assertion.start):
+        return False
+    return not any(
+        not each.is_declaration
+        and blocks.is_inside(each.start, block)
+        and not blocks.is_inside(assertion.start, blocks.around(each.start))
+        for each in all_of_it
+    )
 
 
 def _uses(name: str) -> re.Pattern[str]:

@@ -68,6 +68,9 @@ def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
         pytest.param("expect(f(2))\n  .toBe('a\\'b;')", "f(2)", "'a\\'b;'", id="line break"),
         pytest.param("expect(f(2)).toHaveLength(3)", "(f(2)).length", "3", id="length"),
         pytest.param("const w = 4;\nexpect(f(2)).toBe('w' + w)", None, "'w' + (4)", id="in a text"),
+        pytest.param(
+            "const w = a\n  ? 1\n  : 2\nexpect(f(2)).toBe(w)", None, "(a\n  ? 1\n  : 2)", id="lines"
+        ),
         pytest.param("expect(f(2)).toBeNull()", "f(2)", "null", id="null"),
         pytest.param("const w = 1;\nexpect(f(w, 2)).toBe(4)", "f(w, 2)", "4", id="an argument"),
     ],
@@ -163,6 +166,25 @@ def test_expected_name_has_the_value_that_was_given_last() -> None:
         pytest.param("const w = 4;\nf(w);\nexpect(f(2)).toBe(w)", "also used elsewhere", id="use"),
         pytest.param("let w; { w = 4; }\nexpect(f(2)).toBe(w)", "also used elsewhere", id="late"),
         pytest.param("const [w] = [4];\nexpect(f(2)).toBe(w)", "also used", id="unpacked"),
+        pytest.param(
+            "const w = 1;\n{ const w = 2; }\nexpect(f(2)).toBe(w)",
+            "another value",
+            id="inner block",
+        ),
+        pytest.param(
+            "let w = 1;\nif (c) {\n  w = 2;\n}\nexpect(f(2)).toBe(w)", "another value", id="maybe"
+        ),
+        pytest.param(
+            "});\nlet w = 1;\ntest('y', () => {\n  expect(f(2)).toBe(w);\n});\n"
+            "beforeEach(() => {\n  w = 2;",
+            "another value",
+            id="hook below",
+        ),
+        pytest.param(
+            "const w = 1;\nexpect(f(1)).toBe(w);\n});\ntest('y', () => {\nexpect(f(2)).toBe(w)",
+            "another value",
+            id="another test",
+        ),
         pytest.param("expect(f(2)", "has no end", id="end"),
         pytest.param("f(2)", "no assertion", id="none"),
     ],
