@@ -4,6 +4,7 @@ Each raises OSError with the call's name. `libc` keeps the interpreter lock: eve
 quick, and `clone` must not let another thread run between the fork and its bookkeeping.
 """
 
+import _signal  # type: ignore[import-not-found]  # `signal` makes an enum of every handler
 import ctypes
 import errno
 import os
@@ -40,11 +41,13 @@ PR_SET_NO_NEW_PRIVS = 38
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPABILITY_VERSION_3 = 0x20080522
+_SIGCHLD = int(signal.SIGCHLD)
 
 libc = ctypes.PyDLL(None, use_errno=True)
 # With declared types, ctypes makes no object that wraps each argument.
 libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
 libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
+_sys_clone = _SYS_CLONE[os.uname().machine]
 _clone = libc["syscall"]
 _clone.argtypes = [ctypes.c_long, ctypes.c_ulong, *[ctypes.c_void_p] * 4]
 
@@ -149,8 +152,7 @@ def clone(flags: int) -> int:
     for threads and locks, and takes half as long as the fork. It also seeds `random`, which the
     caller has to do.
     """
-    number = _SYS_CLONE[os.uname().machine]
-    return _check(_clone(number, flags | signal.SIGCHLD, None, None, None, None), "clone")
+    return _check(_clone(_sys_clone, flags | _SIGCHLD, None, None, None, None), "clone")
 
 
 class PidNamespaces:
@@ -167,7 +169,15 @@ class PidNamespaces:
     def __init__(self) -> None:
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self._stack = ctypes.create_string_buffer(self._STACK_BYTES)
-        self._stack_top = (ctypes.addressof(self._stack) + self._STACK_BYTES) & ~15
+        top = (ctypes.addressof(self._stack) + self._STACK_BYTES) & ~15
+        # With a descriptor table of its own, process 1 would keep open what a run closes.
+        flags = ctypes.c_int(_CLONE_VM | _CLONE_FILES | _SIGCHLD)
+        self._of_process_1 = (
+            ctypes.cast(libc.pause, ctypes.c_void_p),
+            ctypes.c_void_p(top),
+            flags,
+            None,
+        )
 
     def enter_new(self) -> int:
         """Make a namespace for the next children, and return the pid of its process 1."""
@@ -179,15 +189,9 @@ class PidNamespaces:
                 raise
         unshare(CLONE_NEWPID)
         # If process 1 starts with SIGCHLD ignored, the kernel reaps its children by itself.
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        pid = libc.clone(
-            ctypes.cast(libc.pause, ctypes.c_void_p),
-            ctypes.c_void_p(self._stack_top),
-            # With a descriptor table of its own, it would keep open what a run closes.
-            ctypes.c_int(_CLONE_VM | _CLONE_FILES | signal.SIGCHLD),
-            None,
-        )
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _signal.signal(_SIGCHLD, _signal.SIG_IGN)
+        pid = libc.clone(*self._of_process_1)
+        _signal.signal(_SIGCHLD, _signal.SIG_DFL)
         return _check(pid, "clone")
 
 

@@ -183,9 +183,13 @@ class Confinement:
             bool(order.command),
             order.program == "session",
             (order.staged_bytes, order.staged_files),
-            order.channel is None,
-            order.code is None,
-            *order.descriptors,
+            order.bundle,
+            order.payload,
+            order.stdout,
+            order.stderr,
+            order.report,
+            order.channel,
+            order.code,
             *order.limits.values(),
         )
         if key not in self._prepared:

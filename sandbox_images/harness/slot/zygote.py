@@ -145,7 +145,8 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     gc.disable()
     orders.send(control, {"event": "ready", "memory_bytes": processes.memory_bytes("self")})
     while (received := orders.receive(control)) is not None:
-        order = RunOrder.parse(*received)
+        message, descriptors = received
+        order = RunOrder.parse(message, descriptors)
         program = confined.prepare_program(order)
         enter = confined.prepare(order) if program is None else None
         random.seed()  # else all runs, and the tests, would draw the same numbers
@@ -158,7 +159,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
             return enter()
         if program is not None and (failure := program.failure()):
             _tell_failure(order, *failure)
-        for descriptor in order.descriptors:
+        for descriptor in descriptors:
             os.close(descriptor)
         # All else waits for the end: memory that is touched while the fork lives is copied.
         end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)

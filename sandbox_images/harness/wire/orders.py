@@ -21,6 +21,11 @@ from sandbox_images.harness.kernel.calls import Calls
 
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_DESCRIPTORS = 8
+# To call these touches less memory than what they come from, which makes an enum of each flag, and
+# looks for the encoding of each text.
+_CUT_OFF = int(socket.MSG_CTRUNC)
+_to_json = json.JSONEncoder().encode
+_from_json = json.JSONDecoder().decode
 _END_OF_HEAD = b"\0\0"
 _TEXTS = 2
 """The first entries of a bundle are its prelude and its source."""
@@ -102,7 +107,7 @@ def send(
     Raises:
         OSError: The other end is gone.
     """
-    data = json.dumps(message).encode()
+    data = _to_json(message).encode()
     if descriptors:
         socket.send_fds(channel, [data], list(descriptors))
     else:
@@ -154,9 +159,9 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
         return None
     if not data:
         return None
-    if flags & socket.MSG_CTRUNC:
+    if flags & _CUT_OFF:
         raise OSError("a message came without all of its descriptors")
-    message: dict[str, Any] = json.loads(data)
+    message: dict[str, Any] = _from_json(data.decode())
     return message, descriptors
 
 
