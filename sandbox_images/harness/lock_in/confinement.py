@@ -196,6 +196,8 @@ class Confinement:
             if len(self._prepared) >= _PREPARED:
                 self._prepared.clear()
             self._prepared[key] = self._write_down(order)
+            for each in self._prepared[key][:2]:
+                each.write_down()
         return self._prepared[key]
 
     def _enter(self, order: RunOrder, first: Calls, last: Calls) -> ConfinedRun:
