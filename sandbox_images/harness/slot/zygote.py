@@ -84,6 +84,10 @@ def main(args: list[str]) -> None:
     else:
         from sandbox_images.harness import runners
 
+        if kind == "plain":
+            from sandbox_images.harness.slot import rehearsal
+
+            rehearsal.rehearse()
         runners.execute(wait_for_run(control, room))
 
 
