@@ -37,6 +37,8 @@ class ExpectedTests:
     """For tests of which some rows are skipped or expected to fail."""
     dynamic_paths: frozenset[str] = frozenset()
     """Modules that may have more tests than their source shows."""
+    classes: frozenset[str] = frozenset()
+    """Classes of the suite that it does not skip; each may be given more tests at run time."""
 
 
 def base_id(id: str) -> str:
@@ -55,6 +57,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
     solution = PurePosixPath(tests.solution_path).stem
     found: dict[str, _Test] = {}
     dynamic_paths = set()
+    classes: set[str] = set()
     for path in tests.test_paths:
         if path not in sources:
             message = f"the test module {path!r} is not among the suite's files"
@@ -63,6 +66,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
         module = _Module(solution, Rows(tree))
         module.read(tree)
         found.update((f"{path}::{name}", test) for name, test in module.tests())
+        classes.update(f"{path}::{name}" for name in module.classes())
         if module.dynamic:
             dynamic_paths.add(path)
     required = tuple(base for base, test in found.items() if not test.waived)
@@ -76,6 +80,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
         rows={base: test.rows for base, test in found.items() if test.rows > 1},
         row_skips={base: test.skips for base, test in found.items() if test.skips},
         dynamic_paths=frozenset(dynamic_paths),
+        classes=frozenset(classes),
     )
 
 
@@ -124,6 +129,7 @@ class _Module:
 
     def read(self, module: ast.Module) -> None:
         """Read the statements of the module in order."""
+        self.dynamic |= any(map(_binds_by_text, ast.walk(module)))
         for statement in module.body:
             self._read_statement(statement)
 
@@ -131,6 +137,12 @@ class _Module:
         """Yield the tests with their ids inside the module."""
         for name, member in self._names.items():
             yield from self._tests_of(name, member, waived=self._waived, rows=1)
+
+    def classes(self) -> Iterator[str]:
+        """Yield the names of the classes that are not skipped."""
+        for name, member in self._names.items():
+            if isinstance(member, _Class) and not (self._waived or member.waived):
+                yield name
 
     def _read_statement(self, statement: ast.stmt) -> None:
         match statement:
@@ -300,6 +312,18 @@ def _names_bound(statement: ast.stmt) -> Iterator[str]:
             case _:
                 pass
         pending += ast.iter_child_nodes(node)
+
+
+def _binds_by_text(node: ast.AST) -> bool:
+    """Tell whether a node binds a name that is a value, as in `globals()[name] = made`."""
+    match node:
+        case (
+            ast.Subscript(value=ast.Call(func=ast.Name(id=name), args=[]), ctx=ast.Store())
+            | ast.Attribute(value=ast.Call(func=ast.Name(id=name), args=[]), attr="update")
+        ):
+            return name in ("globals", "locals", "vars")
+        case _:
+            return False
 
 
 def _binds_literal(statement: ast.stmt) -> bool:

@@ -331,6 +331,17 @@ def test_tests_made_at_run_time_count_as_collected() -> None:
     assert verdicts(*lines, suite=MADE) == {one: P, two: F}
 
 
+def test_tests_that_a_class_is_given_at_run_time_count_as_collected() -> None:
+    suite = PytestTests(
+        files=(SuiteFile(path="test_m.py", content=b"class TestA:\n    def test_1(self): ..."),),
+        test_paths=("test_m.py",),
+    )
+    shown, given = "test_m.py::TestA::test_1", "test_m.py::TestA::test_2"
+    other = "test_m.py::test_of_the_submission"
+    lines = [collected(shown, given, other), case(shown), case(given, "failed"), case(other)]
+    assert verdicts(*lines, FAILED_DONE, suite=suite) == {shown: P, given: F}
+
+
 def test_suite_without_the_tests_that_it_makes_at_run_time_does_not_pass() -> None:
     assert verdicts(collected(), {"e": "done", "exit": 5}, suite=MADE) == {"test_m.py": F}
     assert verdicts(suite=MADE) == {"test_m.py": R}

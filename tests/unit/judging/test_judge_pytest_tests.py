@@ -398,6 +398,9 @@ def test_suite_without_modules_is_the_suites_fault() -> None:
         pytest.param("if True:\n    def test_a(): ...", id="conditional"),
         pytest.param("from helpers import Base\nclass Child(Base): ...", id="unknown base"),
         pytest.param("for n in range(3):\n    def test_n(): ...", id="loop"),
+        pytest.param("for n in range(3): globals()[f'test_{n}'] = print", id="globals"),
+        pytest.param("def make(name): globals().update({name: print})", id="globals, later"),
+        pytest.param("class TestA:\n    vars()['test_' + 'a'] = print", id="names of a class"),
     ],
 )
 def test_module_that_may_have_more_tests_is_known_as_such(source: str) -> None:
@@ -417,6 +420,23 @@ def test_module_that_may_have_more_tests_is_known_as_such(source: str) -> None:
 )
 def test_names_that_tests_cannot_have_are_not_a_sign_of_more_tests(source: str) -> None:
     assert find(f"{source}\ndef test_a(): ...").dynamic_paths == set()
+
+
+def test_classes_that_may_be_given_tests_at_run_time_are_those_that_are_not_skipped() -> None:
+    found = find(
+        "import pytest, unittest\n"
+        "class TestA:\n    def test_a(self): ...\n"
+        "class Plain: ...\n"
+        "@unittest.skip('no')\nclass TestB(unittest.TestCase):\n    def test_b(self): ...\n"
+        "def test_c(): ...\n"
+    )
+    assert found.classes == {"test_0.py::TestA", "test_0.py::Plain"}
+    assert (
+        find(
+            "import pytest\npytestmark = pytest.mark.skip\nclass TestA: ...", "def test_b(): ..."
+        ).classes
+        == set()
+    )
 
 
 @pytest.mark.parametrize("gone", ["del (test_a, test_b)", "test_a, test_b = None, None"])
