@@ -7,7 +7,7 @@ from typing import Protocol
 
 from grader.model import TestSuite
 from grader.model.errors import LabelError
-from grader.suites import fields
+from grader.suites import fields, source
 from grader.suites.cases import check_cases
 from grader.suites.deciding import checker_of, require_gradable, with_checker, with_language
 from grader.suites.format import Envelope, Row
@@ -98,11 +98,14 @@ def problem_id_of(row: Row) -> str | None:
 
 def _suite_of(label: object, problems: Problems | None) -> TestSuite:
     try:
-        return check_cases(_parse(label, problems, 0))
+        suite = check_cases(_parse(label, problems, 0))
     except (ValueError, OverflowError) as error:
         # An integer where only a smaller one can be read or shown; the message says why.
         message = f"a value of the label cannot be read: {error}"
         raise LabelError(message) from error
+    if suite.language == "python" and suite.prelude:
+        source.parse(suite.prelude, "the prelude")
+    return suite
 
 
 def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:

@@ -99,6 +99,11 @@ def test_damaged_label_is_refused_with_the_reason(label: object, message: str) -
         pytest.param(["", " \n# nothing\n"], "no test case", id="nothing but comments"),
         pytest.param({"inputs": ["1", "2"], "outputs": ["1"]}, "2 inputs but 1 outputs", id="odd"),
         pytest.param("assert f(", "cannot parse the tests as Python", id="syntax"),
+        pytest.param(
+            {"inputs": ["1"], "outputs": ["1"], "suite": {"prelude": "import"}},
+            "cannot parse the prelude as Python",
+            id="prelude",
+        ),
         pytest.param("import math", "assert nothing", id="no assert"),
         pytest.param("assert f('\0')", "cannot parse the tests as Python", id="null byte"),
         pytest.param("assert " + "(" * 5000 + ")" * 5000, "cannot parse", id="deep"),
