@@ -1,12 +1,12 @@
 """Counts the rows of a pytest test, which are the sets of parameters that it runs with.
 
-Only rows that the source shows count: displays, names bound once to one, and ranges. A test may
-have more rows than that, never fewer.
+Only rows that the source shows count: displays, names bound once to one, ranges, and what plain
+functions such as `zip` make of these. A test may have more rows than that, never fewer.
 """
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -16,8 +16,12 @@ from grader.source.pytest_skips import RowSkips, find_row_skips
 _Shown = tuple[list[ast.expr], bool]
 """The rows that an expression shows, and whether it has no others."""
 _NOTHING: _Shown = ([], False)
+_UNKNOWN = ast.Name(id="", ctx=ast.Load())
+"""Stands for a row that the source does not show."""
 _MOST_ROWS = 10_000
-"""Of a range."""
+"""If a range or a sum has more, it counts as not shown: a short source can make any number."""
+_READING = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
+"""Methods that do not change a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,9 @@ class Rows:
 
     def __init__(self, module: ast.Module) -> None:
         """Read the module."""
-        self._tables = dict(_tables(module))
+        self._tables: dict[str, _Shown] = {}
+        for name, value in _tables(module):
+            self._tables[name] = self._read(value)
         self._fixtures = dict(self._read_fixtures(module))
 
     def of_marks(self, marks: Iterable[ast.expr]) -> int:
@@ -90,25 +96,52 @@ class Rows:
         match values:
             case ast.Name(id=name):
                 return self._tables.get(name, _NOTHING)
-            case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int(stop))]):
-                if stop <= _MOST_ROWS:
-                    return [ast.Constant(value=n) for n in range(stop)], True
-                return _NOTHING
+            case ast.Call(func=ast.Name(id="range"), args=bounds, keywords=[]):
+                return _read_range(bounds)
+            case ast.Call(func=ast.Name(id="list" | "tuple"), args=[inner], keywords=[]):
+                return self._read(inner)
+            case ast.Call(func=ast.Name(id="sorted" | "enumerate"), args=[inner, *_]):
+                found, is_whole = self._read(inner)
+                return [_UNKNOWN] * len(found), is_whole
+            case ast.Call(func=ast.Name(id="zip"), args=[_, *_] as inner, keywords=[]):
+                columns = [self._read(each) for each in inner]
+                if not all(is_whole for _, is_whole in columns):
+                    return _NOTHING
+                rows = zip(*(items for items, _ in columns), strict=False)
+                return [ast.Tuple(elts=list(row), ctx=ast.Load()) for row in rows], True
+            case ast.Call(func=ast.Attribute(value=table, attr="items" | "keys" | "values")):
+                found, is_whole = self._read(table)
+                return [_UNKNOWN] * len(found), is_whole
+            case ast.ListComp(generators=[ast.comprehension(iter=inner, ifs=[], is_async=0)]):
+                found, is_whole = self._read(inner)
+                return [_UNKNOWN] * len(found), is_whole
             case ast.BinOp(left=left, op=ast.Add(), right=right):
                 (first, first_whole), (rest, rest_whole) = self._read(left), self._read(right)
+                if len(first) + len(rest) > _MOST_ROWS:
+                    return _NOTHING
                 return first + rest, first_whole and rest_whole
             case _:
                 return _read_display(values)
 
 
-def _tables(module: ast.Module) -> Iterator[tuple[str, _Shown]]:
-    """Yield the names that always hold what a display at the top of the module shows."""
+def _read_range(bounds: Sequence[ast.expr]) -> _Shown:
+    try:
+        numbers = range(*map(ast.literal_eval, bounds))
+    except (TypeError, ValueError):
+        return _NOTHING
+    if len(numbers[: _MOST_ROWS + 1]) > _MOST_ROWS:
+        return _NOTHING
+    return [ast.Constant(value=number) for number in numbers], True
+
+
+def _tables(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that always hold what one statement at the top of the module gives them."""
     bindings = Counter(bound_names([module]))
     changed: set[str] = set()
     for node in ast.walk(module):
         match node:
-            case ast.Attribute(value=ast.Name(id=name)):
-                changed.add(name)  # by a method
+            case ast.Attribute(value=ast.Name(id=name), attr=method) if method not in _READING:
+                changed.add(name)
             case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()):
                 changed.add(name)
             case _:
@@ -119,12 +152,15 @@ def _tables(module: ast.Module) -> Iterator[tuple[str, _Shown]]:
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ) if bindings[name] == 1 and name not in changed:
-                yield name, _read_display(value)
+                yield name, value
             case _:
                 pass
 
 
 def _read_display(values: ast.expr) -> _Shown:
+    if isinstance(values, ast.Dict):
+        keys = {ast.dump(key) for key in values.keys if isinstance(key, ast.Constant)}
+        return [_UNKNOWN] * len(keys), len(keys) == len(values.keys)
     if not isinstance(values, ast.List | ast.Tuple):
         return _NOTHING
     shown = [each for each in values.elts if not isinstance(each, ast.Starred)]

@@ -234,6 +234,8 @@ EITHER = [1, 2, 3]
 if len(PAIRS) == 3:
     EITHER = [1]
 HIDDEN = [4]
+TABLE = {"a": 1, "b": 2, "c": 3}
+NAMED = list(zip(TABLE.values(), [4, 5, 6, 7]))
 
 
 def bare(function):
@@ -293,6 +295,30 @@ def test_unpacked(a): ...
 def test_without_rows(a): ...
 
 
+@pytest.mark.parametrize("key, value", TABLE.items(), ids=TABLE.keys())
+def test_table(key, value): ...
+
+
+@pytest.mark.parametrize("a, b", list(zip([1, 2, 3], range(5, 9, 2))))
+def test_zipped(a, b): ...
+
+
+@pytest.mark.parametrize("a, b", NAMED)
+def test_named_table(a, b): ...
+
+
+@pytest.mark.parametrize("a", sorted([n * n for n in PAIRS[0] + (7,)] + [-n for n in (1, 2)]))
+def test_made(a): ...
+
+
+@pytest.mark.parametrize("a", [n for n in range(9) if n % 2])
+def test_filtered(a): ...
+
+
+@pytest.mark.parametrize("a", [n for n, _ in enumerate(PAIRS)])
+def test_numbered(a): ...
+
+
 def test_of_a_fixture(word, letter): ...
 
 
@@ -329,12 +355,18 @@ def test_find_tests_counts_the_rows_that_a_source_shows(tmp_path: Path) -> None:
     theirs = Counter(collected_by_pytest(tmp_path))
     rows = find(ROWS).rows
     assert all(theirs[id] >= count for id, count in rows.items())
-    unknown = {"below_another_decorator": 1, "grown": 1, "unpacked": 2}
+    unknown = {"below_another_decorator": 1, "grown": 1, "unpacked": 2, "filtered": 1, "made": 3}
     for name, shown in unknown.items():
         id = f"test_0.py::test_{name}"
         assert rows.get(id, 1) == shown
         del theirs[id]
     assert {id: rows.get(id, 1) for id in theirs} == theirs
+
+
+def test_rows_that_double_in_each_line_take_no_room() -> None:
+    lines = ["import pytest", "T0 = [1, 2]", *(f"T{n} = T{n - 1} + T{n - 1}" for n in range(1, 60))]
+    test = "@pytest.mark.parametrize('x', T59)\ndef test_a(x): ...\n"
+    assert find("\n".join([*lines, test])).rows == {}
 
 
 def test_find_tests_keeps_the_order_of_modules_and_tests() -> None:
@@ -502,6 +534,10 @@ def test_skips_of_rows_are_read_from_a_tests_source() -> None:
         "@pytest.mark.parametrize('x', [1, pytest.param(2, marks=pytest.mark.skip), pytest.param(\n"
         "    3, marks=[pytest.mark.xfail]), pytest.param(4, marks=pytest.mark.skip('later'))])\n"
         "def test_h(x): ...\n"
+        "@pytest.mark.parametrize('a, b', zip((1, 2), ('x', 'y')))\n"
+        "def test_z(a, b):\n    if (a, b) == (2, 'y') or a == 2: pytest.skip('zipped')\n"
+        "@pytest.mark.parametrize('a', [n * n for n in range(5)])\n"
+        "def test_c(a):\n    if a > 2: pytest.skip('made')\n"
         "TEXTS = ['a', 'bc']\n"
         "@pytest.mark.parametrize('text', TEXTS + ['def'])\n"
         "def test_i(text):\n"
@@ -516,6 +552,8 @@ def test_skips_of_rows_are_read_from_a_tests_source() -> None:
         "test_0.py::test_h": RowSkips(
             reasons=frozenset({"unconditional skip", "later"}), most=2, xfails=1
         ),
+        "test_0.py::test_z": RowSkips(reasons=frozenset({"zipped"}), most=None),
+        "test_0.py::test_c": RowSkips(reasons=frozenset({"made"}), most=None),
         "test_0.py::test_i": RowSkips(reasons=frozenset({"long"}), most=1),
     }
 
