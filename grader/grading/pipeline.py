@@ -27,7 +27,7 @@ from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundE
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Suspicion, Verdict
 from grader.process.tracing import span
-from grader.running import compared, expressions, foreign_calls, interactive, judged
+from grader.running import compared, expressions, foreign_calls, interactive, judged, suite_run
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
@@ -207,7 +207,7 @@ def _stops_early(settings: Settings) -> bool:
 def _count_cases(suite: TestSuite) -> int:
     tests = suite.tests
     return (
-        len(judged.find_tests(tests).required)
+        len(suite_run.find_tests(tests).required)
         if isinstance(tests, PytestTests)
         else len(tests.cases)
     )

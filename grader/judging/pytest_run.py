@@ -79,7 +79,7 @@ def _expected_cases(
             and base not in expected.waived
         )
     ]
-    cases = [ExpectedCase(key=id, id=inert(id, _ID_CHARS)) for id in counted if id not in skipped]
+    cases = [ExpectedCase(key=id, id=shown_id(id)) for id in counted if id not in skipped]
     seen = Counter(map(base_id, counted))
     obstacles = {_path_of(id): finding_of(trouble) for id, trouble in report.collect_errors}
     cases += [
@@ -128,6 +128,11 @@ def _skips_of_the_suite(expected: ExpectedTests, report: Report) -> set[Key]:
 def _class_of(base: str) -> str:
     """Return the outermost class of a test, with its path; the test's own id if it has no class."""
     return "::".join(base.split("::")[:2])
+
+
+def shown_id(id: str) -> str:
+    """Return the id that a result has, for a pytest node id."""
+    return inert(id, _ID_CHARS)
 
 
 def _path_of(id: str) -> str:

@@ -27,6 +27,7 @@ _QUOTES_PER_NODE = 4
 """The quotes of a field with a name and a text."""
 _MAX_TEXT_CHARS = 100_000
 _SHORT_BYTES = 4 * 1024
+_MAX_LINES = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,10 @@ class Trouble:
     traceback: str = ""
     line: int | None = None
     """The line of a compile error."""
+    lines: frozenset[int] | None = None
+    """The lines of the tests that the exception went through; None if they are unknown."""
+    inside: bool = False
+    """Whether it was raised in a call of the submission's code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +207,15 @@ def _trouble(event: Mapping[str, Any]) -> Trouble:
         message=_text(event, "message"),
         traceback=_text(event, "traceback", from_end=True),
         line=line if type(line) is int else None,
+        lines=_lines_of(event.get("lines")),
+        inside=event.get("inside") is True,
     )
+
+
+def _lines_of(found: Any) -> frozenset[int] | None:
+    if not isinstance(found, list):
+        return None
+    return frozenset(line for line in found[:_MAX_LINES] if type(line) is int)
 
 
 def _text(event: Mapping[str, Any], key: str, *, from_end: bool = False) -> str:

@@ -5,36 +5,28 @@ passes all of them has fooled the tests. See docs/twins.md.
 
     find_sites     the sites of a suite, at which an expectation can be changed; once per suite
     confirmable    the cases that have a site
-    make_twins     two changed suites; each case is changed in one of them
-    sites_to_doubt the sites for a second look at cases that passed although they were changed
+    Lineup         changes some sites of a suite in each run, in a secret order
     propose        changes that count only if the suite's reference fails them
-    pair_cases     the cases of a changed suite with those of the original
+    keys_of        the cases that the ids of a run mean
 """
 
-from grader.twins.found import CaseKey
-from grader.twins.make import (
-    Pick,
-    Proposal,
-    Twin,
-    confirmable,
-    make_twins,
-    pair_cases,
-    propose,
-    sites_to_doubt,
-)
+from grader.twins.cases import CaseKey, keys_of
+from grader.twins.lineup import Lineup, Twin
+from grader.twins.proposals import Proposal, propose
 from grader.twins.sites import Site, Statement, find_sites
+from grader.twins.units import Pick, Unit, confirmable
 
 __all__ = [
     "CaseKey",
+    "Lineup",
     "Pick",
     "Proposal",
     "Site",
     "Statement",
     "Twin",
+    "Unit",
     "confirmable",
     "find_sites",
-    "make_twins",
-    "pair_cases",
+    "keys_of",
     "propose",
-    "sites_to_doubt",
 ]

@@ -18,6 +18,7 @@ from grader.twins.values import Tolerance, Values, apart
 _LEAVES_A_SITE = 4
 _TRIES = 24
 _JOINT_CHANGES = 8
+_JOINT_TRIES = 24
 _JOINT_LEAVES = 60
 _JOINT_SHARE = 0.75
 """Share of an expectation's literals that change together.
@@ -27,9 +28,17 @@ Not all change: code that knows a few of the literals must not be able to rely o
 
 
 def literal_changes(
-    found: Found, pool: Pool, rng: Random, *, certain: bool
+    found: Found, pool: Pool, rng: Random, most: int, *, certain: bool
 ) -> Iterator[tuple[SuiteSource, list[tuple[Edit, ...]], bool]]:
-    """Yield sources with changes of one literal, and whether the test's name has that literal."""
+    """Yield sources with changes of one literal, and whether the test's name has that literal.
+
+    Args:
+        found: The expectation.
+        pool: The literals that the suite expects.
+        rng: Decides on the changes.
+        most: The most changes of one literal.
+        certain: Whether the expected value must certainly be another after a change.
+    """
     expectation = found.expectation
     expected = expectation.expected
     if expected is None:
@@ -47,8 +56,10 @@ def literal_changes(
         changes: list[tuple[Edit, ...]] = []
         likely: list[bool] = []
         here = pool if leaf is expected else pool.near(_literals_near(found, leaf))
+        tried: set[str] = set()
         for other in islice(decoys(leaf, text, here, rng), _TRIES):
-            tree = parsed(other)
+            tree = None if other in tried else parsed(other)
+            tried.add(other)
             if tree is None or _lines(other) != _lines(text):
                 continue
             after = Values(found.names, env, {leaf: tree}).of(expected)
@@ -60,12 +71,12 @@ def literal_changes(
                     _with_mentions(found, mentions, source, (edit,), leaf if is_single else None)
                 )
                 likely.append(_is_sorted(after) or not _is_sorted(before))
-            if sum(likely) == 2:
+            if sum(likely) == most:
                 break
         if any(likely):
             changes = [change for change, keeps in zip(changes, likely, strict=True) if keeps]
         if changes:
-            yield source, changes[:2], mentions.names(text)
+            yield source, changes[:most], mentions.names(text)
 
 
 def _with_mentions(
@@ -153,8 +164,8 @@ def joint_changes(
         if others:
             by_source.setdefault(source, {})[leaf] = others
     for source, known in by_source.items():
-        changes = []
-        for _ in range(_JOINT_CHANGES):
+        changes: dict[tuple[Edit, ...], None] = {}
+        for _ in range(_JOINT_TRIES):
             kept = [leaf for leaf in known if rng.random() < _JOINT_SHARE]
             picked = {leaf: rng.choice(known[leaf]) for leaf in kept or [rng.choice([*known])]}
             trees: dict[ast.AST, ast.expr] = {leaf: tree for leaf, (_, tree) in picked.items()}
@@ -162,9 +173,11 @@ def joint_changes(
             if apart(before, after, expectation.tolerance):
                 edits = tuple(edit for edit, _ in picked.values())
                 only = next(iter(picked)) if len(leaves) == 1 else None
-                changes.append(_with_mentions(found, mentions, source, edits, only))
+                changes[_with_mentions(found, mentions, source, edits, only)] = None
+            if len(changes) == _JOINT_CHANGES:
+                break
         if changes:
-            yield source, changes, False
+            yield source, [*changes], False
 
 
 def _joint_others(

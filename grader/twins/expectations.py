@@ -274,7 +274,8 @@ class ExpectationReader:
         left = test.left
         turns = renamed or self._other_operator(left, op, right)
         if not holds and not isinstance(op, ast.NotEq):
-            yield from self._turned([left, right], turns)
+            # Another operator may leave the condition false: neither 3 < 3 nor 3 > 3 holds.
+            yield from self._turned([left, right], renamed)
             return
         match op:
             case ast.NotEq() if not holds:

@@ -3,21 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.names import Names
 from grader.twins.source import Edit, SuiteSource
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class CaseKey:
-    """A case, or all cases of one test with parameters."""
-
-    base: str
-    """The id of a script's case, or a pytest node id without parameters."""
-    row: int | None = None
-    """The row of the parameters, from 0; None: all rows."""
-    rows: int | None = None
-    """The number of rows. If fixtures have parameters, too, the test has more cases than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

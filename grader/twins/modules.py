@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from grader.source.names import Function
+from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.fixtures import HandedOut, handed_out
-from grader.twins.found import CaseKey, Found
+from grader.twins.found import Found
 from grader.twins.helpers import Helpers
 from grader.twins.leaving import is_generator
 from grader.twins.names import Names, call_name

@@ -1,18 +1,18 @@
 """Finds the sites of a suite: expectations that can be changed so that a right program fails."""
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from random import Random, SystemRandom
 
 from grader.model import PytestTests, ScriptTests
+from grader.twins.cases import CaseKey
 from grader.twins.changes import joint_changes, literal_changes
 from grader.twins.decoys import Pool, pool_of
 from grader.twins.exceptions import other_exceptions
-from grader.twins.found import CaseKey, Found
+from grader.twins.found import Found
 from grader.twins.literals import named_expression
 from grader.twins.mentions import function_around
 from grader.twins.source import Edit, SuiteSource
@@ -20,6 +20,11 @@ from grader.twins.tests import find_expectations
 from grader.twins.values import Values
 
 _SITES_A_CASE = 12
+_CHANGES = 2
+"""The most changes of one literal."""
+_CHANGES_OF_FEW = 5
+"""The same for a suite of few cases, of which each needs more wrong values."""
+_FEW_CASES = 2
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,22 +53,34 @@ class Site:
     """Whether a right program certainly fails after a change, by the form of the expectation."""
     telling: bool
     """Whether a reader of the changed source may guess that it was changed."""
-    order: int = 0
-    """Its position among the expectations of its case; later ones are evaluated later."""
+    raises: bool = False
+    """Whether an exception is expected. Then a right program fails by its own exception."""
 
 
 @lru_cache(maxsize=512)
-def find_sites(tests: ScriptTests | PytestTests) -> tuple[Site, ...]:
-    """Return the sites of a suite, each with randomly chosen changes."""
+def find_sites(tests: ScriptTests | PytestTests, *, joint: bool = False) -> tuple[Site, ...]:
+    """Return the sites of a suite, each with randomly chosen changes.
+
+    Args:
+        tests: The suite.
+        joint: Whether a change is one of most of what an expectation expects, instead of one of a
+            single literal. If an object's own equality ignores something, such as a field or
+            multiples of a number, that may hide a change of one literal, but hardly one of these.
+            But code that knows a part of what is expected can tell that it was changed.
+    """
     rng = Random(SystemRandom().getrandbits(64))  # noqa: S311 - seeded from the system
     try:
-        return tuple(sites_of(tests, rng))
+        return tuple(sites_of(tests, rng, joint=joint))
     except RecursionError:
         return ()  # code that is nested so deeply is not read
 
 
 def sites_of(
-    tests: ScriptTests | PytestTests, rng: Random, *, everything: bool = False
+    tests: ScriptTests | PytestTests,
+    rng: Random,
+    *,
+    everything: bool = False,
+    joint: bool = False,
 ) -> Iterator[Site]:
     """Yield the sites of a suite, with changes drawn from `rng`.
 
@@ -72,21 +89,25 @@ def sites_of(
         rng: Decides which changes are listed.
         everything: Whether to yield sites for which it is not certain that a right program fails,
             in place of certain ones.
+        joint: As in `find_sites`.
     """
     found = list(find_expectations(tests, everything=everything))
-    pool = pool_of(_expected(found), _exceptions(found))
-    asked = _answers(found)
     by_case: dict[tuple[CaseKey, ...], list[Found]] = {}
     for each in found:
         by_case.setdefault(each.cases, []).append(each)
+    maker = _SiteMaker(
+        pool=pool_of(_expected(found), _exceptions(found)),
+        asked=_answers(found),
+        rng=rng,
+        certain=not everything,
+        joint=joint,
+        most=_CHANGES_OF_FEW if len(by_case) <= _FEW_CASES else _CHANGES,
+    )
     seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[CaseKey, ...]]] = set()
     for expectations in by_case.values():
         kept: list[Site] = []
-        order = [*range(len(expectations) - 1)]
-        rng.shuffle(order)
-        for number in (len(expectations) - 1, *order):
-            found_sites = _sites(expectations[number], pool, asked, rng, certain=not everything)
-            kept += [replace(site, order=number) for site in found_sites]
+        for each in rng.sample(expectations, len(expectations)):
+            kept += maker.sites(each)
             if sum(not site.telling for site in kept) >= _SITES_A_CASE:
                 break
         if everything or any(not site.telling for site in kept):
@@ -96,24 +117,6 @@ def sites_of(
             if key not in seen:
                 seen.add(key)
                 yield site
-
-
-def joint_sites(
-    tests: ScriptTests | PytestTests, statements: Collection[Statement], rng: Random
-) -> Iterator[Site]:
-    """Yield the sites of some statements, with changes of most of what each expects together.
-
-    If an object's own equality ignores something, such as a field or multiples of a number, that
-    may hide a change of one literal, but hardly one of these. A reader may notice these changes,
-    for example since any exception may replace another.
-    """
-    with suppress(RecursionError):
-        found = list(find_expectations(tests))
-        pool = pool_of(_expected(found), _exceptions(found))
-        for order, each in enumerate(found):
-            if _statement(each) in statements:
-                for site in _sites(each, pool, {}, rng, certain=True, joint=True):
-                    yield replace(site, order=order, telling=False)
 
 
 def _expected(found: Iterable[Found]) -> Iterator[tuple[ast.expr, str]]:
@@ -171,45 +174,81 @@ def _is_of_object(function: ast.expr) -> bool:
             return not isinstance(function, ast.Name)
 
 
-def _sites(
-    found: Found,
-    pool: Pool,
-    asked: dict[str, int],
-    rng: Random,
-    *,
-    certain: bool,
-    joint: bool = False,
-) -> Iterator[Site]:
-    expectation = found.expectation
-    source = expectation.reached.source
-    # If the same call has two expected values, a reader knows that one of them is wrong.
-    telling = asked.get(_question(found), 0) > 1
-    if joint:
-        changed = joint_changes(found, pool, rng)
-    else:
-        changed = literal_changes(found, pool, rng, certain=certain)
-    literal = [
-        site
-        for place, changes, named in changed
-        for site in _site(found, place, changes, telling=telling or named, certain=certain)
-    ]
-    yield from literal
-    if expectation.exceptions is not None:
-        place = named_expression(expectation.exceptions)
-        if place is not None:
-            wanted = [] if joint else pool.like("exception", rng, 50)
-            others, likely = other_exceptions(place[1], found.names, wanted, rng)
-            start, end = place[0].span(place[1])
-            again = _again(found, *place)
-            swaps = [
-                tuple(Edit(start=a, end=b, text=text) for a, b in [(start, end), *again])
-                for text in others
-            ]
-            yield from _site(found, place[0], swaps, telling=not likely, certain=certain)
-    if expectation.turns and not literal:
-        turns = rng.sample(expectation.turns, len(expectation.turns))
-        telling = telling or expectation.telling
-        yield from _site(found, source, turns, telling=telling, certain=certain)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SiteMaker:
+    """Makes the sites of expectations."""
+
+    pool: Pool
+    asked: Mapping[str, int]
+    rng: Random
+    certain: bool
+    joint: bool
+    most: int
+    """The most changes of one literal."""
+
+    def sites(self, found: Found) -> Iterator[Site]:
+        """Yield the sites of one expectation."""
+        expectation, rng = found.expectation, self.rng
+        # If the same call has two expected values, a reader knows that one of them is wrong.
+        telling = self.asked.get(_question(found), 0) > 1
+        if self.joint:
+            changed = joint_changes(found, self.pool, rng)
+        else:
+            changed = literal_changes(found, self.pool, rng, self.most, certain=self.certain)
+        literal = [
+            site
+            for place, changes, named in changed
+            for site in self._site(found, place, changes, telling=telling or named)
+        ]
+        yield from literal
+        if expectation.exceptions is not None:
+            place = named_expression(expectation.exceptions)
+            if place is not None:
+                wanted = [] if self.joint else self.pool.like("exception", rng, 50)
+                others, likely = other_exceptions(place[1], found.names, wanted, rng)
+                start, end = place[0].span(place[1])
+                again = _again(found, *place)
+                swaps = [
+                    tuple(Edit(start=a, end=b, text=text) for a, b in [(start, end), *again])
+                    for text in others
+                ]
+                yield from self._site(found, place[0], swaps, telling=not likely, raises=True)
+        if expectation.turns and not literal:
+            turns = rng.sample(expectation.turns, len(expectation.turns))
+            telling = telling or expectation.telling
+            yield from self._site(found, expectation.reached.source, turns, telling=telling)
+
+    def _site(
+        self,
+        found: Found,
+        source: SuiteSource,
+        changes: Sequence[tuple[Edit, ...]],
+        *,
+        telling: bool,
+        raises: bool = False,
+    ) -> Iterator[Site]:
+        """Yield a site with those changes that affect no other cases than the known ones."""
+        usable = [change for change in changes if found.owns(source, change)]
+        if not usable:
+            return
+        cases = found.cases
+        if found.row_span is not None:
+            start, end = found.row_span
+            # For a change of one row, what all rows share, such as the docstring, stays as it is.
+            within = [tuple(e for e in c if start <= e.start and e.end <= end) for c in usable]
+            if all(within):
+                usable = within
+            else:
+                cases = found.all_rows
+        yield Site(
+            cases=cases,
+            source=source.name,
+            statement=_statement(found),
+            changes=tuple(usable),
+            certain=self.certain,
+            telling=telling,
+            raises=raises,
+        )
 
 
 def _again(found: Found, source: SuiteSource, node: ast.expr) -> list[tuple[int, int]]:
@@ -227,37 +266,6 @@ def _again(found: Found, source: SuiteSource, node: ast.expr) -> list[tuple[int,
         if isinstance(each, ast.Name) and each.id == node.id
     ]
     return [span for span in spans if span[0] >= done]
-
-
-def _site(
-    found: Found,
-    source: SuiteSource,
-    changes: Sequence[tuple[Edit, ...]],
-    *,
-    telling: bool,
-    certain: bool,
-) -> Iterator[Site]:
-    """Yield a site with those of the changes that affect no other cases than the known ones."""
-    usable = [change for change in changes if found.owns(source, change)]
-    if not usable:
-        return
-    cases = found.cases
-    if found.row_span is not None:
-        start, end = found.row_span
-        # For a change of one row, what all rows share, such as the docstring, stays as it is.
-        within = [tuple(e for e in c if start <= e.start and e.end <= end) for c in usable]
-        if all(within):
-            usable = within
-        else:
-            cases = found.all_rows
-    yield Site(
-        cases=cases,
-        source=source.name,
-        statement=_statement(found),
-        changes=tuple(usable),
-        certain=certain,
-        telling=telling,
-    )
 
 
 def _statement(found: Found) -> Statement:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from grader.model import PytestTests, ScriptTests
 from grader.source.swallowing import catches_failures
+from grader.twins.cases import CaseKey
 from grader.twins.expectations import ExpectationReader
-from grader.twins.found import CaseKey, Found
+from grader.twins.found import Found
 from grader.twins.helpers import Helpers
 from grader.twins.modules import TestModule
 from grader.twins.names import Names

@@ -19,7 +19,7 @@ import pytest
 from grader.grading.grader import Grader
 from grader.model import LimitOverrides, MiB, PytestTests, Submission
 from grader.model.verdict import Verdict
-from grader.running import judged
+from grader.running import suite_run
 from grader.suites import parse_label
 from tests.acceptance.data import (
     Problem,
@@ -340,7 +340,7 @@ def test_exercism_has_as_many_cases_as_its_test_methods(
 def count_cases(problem: Problem) -> int:
     """Return how many cases of a suite must pass."""
     assert isinstance(problem.suite.tests, PytestTests)
-    return len(judged.find_tests(problem.suite.tests).required)
+    return len(suite_run.find_tests(problem.suite.tests).required)
 
 
 def test_challenge_lists_of_mbpp_pass(grader: Grader, data_dir: Path) -> None:

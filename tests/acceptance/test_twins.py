@@ -14,7 +14,7 @@ from agreement.pairs import Outcome, Pair
 from agreement.plain import Plain
 from agreement.sources import honest, recorded
 from grader.model import PytestTests, ScriptTests
-from grader.twins import Twin, confirmable, find_sites, make_twins, pair_cases, propose
+from grader.twins import Lineup, Site, Twin, confirmable, find_sites, keys_of, propose
 from tests.acceptance.data import sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -79,10 +79,11 @@ def check_all(plain: Plain, pairs: Sequence[Pair]) -> tuple[int, int]:
             right = [id for id, holds in original.cases.items() if holds]
             passed += len(right)
             able += len(confirmable(tests, list(original.cases)) & set(right))
+            keys = keys_of(list(original.cases))
             for twin, lost in run_twins(plain, pair, tests, original):
-                kept = twin.changed.keys() - lost
-                unjust += [f"{pair.id} {id}: {twin.tests}" for id in kept]
-                if lost & set(right) - twin.changed.keys():
+                changed = {id for id in right if twin.pick(keys[id]) is not None}
+                unjust += [f"{pair.id} {id}: {twin.tests}" for id in changed - lost]
+                if lost & set(right) - changed:
                     disturbed.add(pair.id)
     assert unjust == []
     # Some tests leave their files behind when they fail, or call each other.
@@ -95,12 +96,13 @@ def run_twins(
 ) -> Iterator[tuple[Twin, set[str]]]:
     """Yield the twins of a suite with the cases that its own program fails there."""
     ids = list(original.cases)
-    right = [id for id in ids if original.cases[id]]
     rng = random.SystemRandom()
-    proposal = propose(tests, ids, rng)
-    approved = proposal.approved(failed(plain, pair, proposal.twin, ids)) if proposal.sites else ()
-    sites = (*find_sites(tests), *approved)
-    for twin in make_twins(tests, right, rng, collected=ids, sites=sites):
+    proposal = propose(tests, rng)
+    approved: tuple[Site, ...] = ()
+    if proposal.sites:
+        lost = failed(plain, pair, proposal.twin, ids)
+        approved = proposal.approved([keys_of(ids)[id] for id in lost])
+    for twin in Lineup(tests, (*find_sites(tests), *approved), rng).twins():
         if twin.changed:
             yield twin, failed(plain, pair, twin, ids)
 
@@ -109,6 +111,6 @@ def failed(plain: Plain, pair: Pair, twin: Twin, ids: Sequence[str]) -> set[str]
     """Return the cases that a program fails in a twin of its suite, by their original ids."""
     suite = replace(pair.suite, tests=twin.tests)
     outcome = plain.judge_anew(replace(pair, suite=suite))
-    partners = pair_cases(ids, list(outcome.cases))
-    passed = {partners.get(id, id) for id, holds in outcome.cases.items() if holds}
-    return set(ids) - passed
+    keys = keys_of(list(outcome.cases))
+    passed = {keys[id] for id, holds in outcome.cases.items() if holds}
+    return {id for id, key in keys_of(ids).items() if key not in passed}

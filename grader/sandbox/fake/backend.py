@@ -261,7 +261,7 @@ class _Run:
     def _emit(self, event: str, **details: Any) -> None:
         self._report.append(json.dumps({"e": event, **details}).encode() + b"\n")
 
-    def _describe(self, error: BaseException) -> dict[str, str]:
+    def _describe(self, error: BaseException) -> dict[str, Any]:
         return describe(error, str(self._source_file))
 
     def _compile(self) -> CodeType | None:
@@ -349,7 +349,7 @@ class _Run:
         self._emit("done")
         return 0
 
-    def _run_case(self, index: int, source: str, namespace: dict[str, Any]) -> dict[str, str]:
+    def _run_case(self, index: int, source: str, namespace: dict[str, Any]) -> dict[str, Any]:
         try:
             exec(compile(source, f"<case {index}>", "exec"), namespace)  # noqa: S102 - as above
         except Stopped:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ def run_pytest(
     args: list[str],
     stop_early: bool,
     emit: Callable[..., None],
-    describe: Callable[[BaseException], dict[str, str]],
+    describe: Callable[[BaseException], dict[str, Any]],
 ) -> None:
     """Collect and run tests below `root`, and report as the harness in a sandbox does."""
     options = [f"--rootdir={root}", f"-c{os.devnull}", "--capture=no"]

@@ -8,11 +8,18 @@ import json
 import os
 import traceback
 from collections import deque
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
 _MAX_MESSAGE_CHARS = 2000
 _MAX_FRAMES = 5
+_MAX_LINES = 40
+_LIBRARY = os.path.dirname(os.__file__) + "/"
+_PLAIN_CALLS = ("__init__", "__new__", "__post_init__", "__call__")
+_CAUSE = vars(BaseException)["__cause__"].__get__
+_CONTEXT = vars(BaseException)["__context__"].__get__
+_TRACEBACK = vars(BaseException)["__traceback__"].__get__
 
 
 class Reporter:
@@ -39,12 +46,14 @@ class Reporter:
         self.emit("exception", where=where, **describe(error, source_path))
 
 
-def describe(error: BaseException, source_path: str) -> dict[str, str]:
-    """Return an exception as data: type, message and the frames of the submission's own code."""
+def describe(error: BaseException, source_path: str) -> dict[str, Any]:
+    """Return an exception as data: type and message, and where it was raised."""
     return {
         "type": type(error).__qualname__,
         "message": _message(error),
         "traceback": _remote_frames(error) or _own_frames(error.__traceback__, source_path),
+        "lines": _lines_of_tests(error, source_path),
+        "inside": _is_from_inside(error, source_path),
     }
 
 
@@ -61,6 +70,50 @@ def _own_frames(tb: TracebackType | None, source_path: str) -> str:
     own = (each for each in traceback.walk_tb(tb) if each[0].f_code.co_filename == source_path)
     last = traceback.StackSummary.extract(deque(own, maxlen=_MAX_FRAMES))
     return "\n".join(f"line {f.lineno}, in {f.name}: {f.line}" for f in last)[:_MAX_MESSAGE_CHARS]
+
+
+def _lines_of_tests(error: BaseException, source_path: str) -> list[int] | None:
+    """Return the lines of the tests that an exception went through, in no order.
+
+    Exceptions that were handled while it was raised count, too. None: unknown, for example since
+    it stands for several exceptions.
+    """
+    lines: set[int] = set()
+    chain: dict[int, BaseException] = {}
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        each = waiting.pop()
+        if each is None or id(each) in chain:
+            continue
+        if issubclass(type(each), BaseExceptionGroup) or len(chain) > _MAX_FRAMES:
+            return None
+        chain[id(each)] = each
+        # Not by attributes, which the submission's own exceptions may define anew.
+        waiting += [_CAUSE(each), _CONTEXT(each)]
+        lines.update(line for name, _, line in _places(each) if name != source_path)
+    return None if len(lines) > _MAX_LINES else [*lines]
+
+
+def _is_from_inside(error: BaseException, source_path: str) -> bool:
+    """Tell whether an exception was raised in a call of the submission's code.
+
+    Not if it was called to compare, for example: then it depends on what the tests expect.
+    """
+    entered = None
+    for name, function, _ in _places(error):
+        if name != source_path:
+            entered = None
+        elif entered is None:
+            entered = function
+    return entered is not None and (not entered.startswith("__") or entered in _PLAIN_CALLS)
+
+
+def _places(error: BaseException) -> Iterator[tuple[str, str, int]]:
+    """Yield file, function and line of what an exception went through, without libraries."""
+    for frame, line in traceback.walk_tb(_TRACEBACK(error)):
+        code = frame.f_code
+        if not code.co_filename.startswith(_LIBRARY):
+            yield code.co_filename, code.co_name, line
 
 
 def _remote_frames(error: BaseException) -> str:

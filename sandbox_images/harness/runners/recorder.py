@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-Details = dict[str, str]
+Details = dict[str, Any]
 
 
 class Recorder:

@@ -96,7 +96,7 @@ class _Cases:
                 return False
         return True
 
-    def _run_case(self, index: int, source: str) -> dict[str, str]:
+    def _run_case(self, index: int, source: str) -> dict[str, Any]:
         try:
             self._execute(source, f"case {index}")
         except AssertionError as error:
@@ -116,7 +116,7 @@ class _Cases:
         exec(code, self._namespace)  # noqa: S102 - the suite's own
 
 
-def _describe_assertion(error: AssertionError, index: int, path: str) -> dict[str, str]:
+def _describe_assertion(error: AssertionError, index: int, path: str) -> dict[str, Any]:
     """Describe a failed assertion, which seldom has a message, by the line that failed."""
     description = describe(error, path)
     if not description["message"]:

@@ -31,7 +31,7 @@ class Swallowed:
         self._failed.clear()
         return has_failed
 
-    def settle(self, outcome: dict[str, str]) -> dict[str, str]:
+    def settle(self, outcome: dict[str, Any]) -> dict[str, Any]:
         """Return a case's outcome: it has failed if a failed assertion was swallowed."""
         if not self.take() or outcome["outcome"] != "passed":
             return outcome

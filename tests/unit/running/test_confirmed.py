@@ -1,19 +1,20 @@
-"""A submission that knows how many runs came before does not know which of them are twins.
+"""A submission that remembers its earlier runs does not know which expectations are right.
 
-In the fake sandbox all runs share this process, so a submission can count them. In a real one it
-can wait for a full minute, and see later that little time has passed since.
+In the fake sandbox all runs share this process, so a submission can count them and keep what they
+expected. In a real one it can use what the kernel counts for the whole machine, or clocks.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
 from grader.model.verdict import Integrity, Verdict
-from grader.sandbox.contract import Slot
+from grader.sandbox.contract import Sandbox, Slot
 from grader.sandbox.fake.backend import FakeSandbox
-from tests.hostile.judged_suites import Suite, grade
+from tests.hostile.judged_suites import Suite, grade, passed
 
 COUNTING = """
 import sys
@@ -22,9 +23,20 @@ class Any:
     def __init__(self, number):
         self.number = number
     def __eq__(self, other):
-        return sys.counted_runs <= {lies}
+        return sys.counted_runs in {lies}
 square = Any
 """
+"""Lies in some of the runs."""
+KEEPING = """
+import sys
+class Any:
+    def __init__(self, number):
+        self.number = number
+    def __eq__(self, other):
+        return other == sys.expected.setdefault(self.number, [other])[0]
+square = Any
+"""
+"""Takes the first value that a case has ever expected for the right one."""
 SEEING = """
 seen = []
 class Square(int):
@@ -40,6 +52,15 @@ def square(number):
     return Square(number * number) if number != 21 else Any()
 """
 """Right for all numbers but one, and lies for that one unless it sees another case fail."""
+RIGHT = """
+import sys
+class Square(int):
+    def __eq__(self, other):
+        sys.expected.setdefault(int(self) ** 0.5, []).append(other)
+        return int.__eq__(self, other)
+def square(number):
+    return Square(number * number)
+"""
 
 
 def suite_of(*numbers: int) -> Suite:
@@ -49,41 +70,234 @@ def suite_of(*numbers: int) -> Suite:
 
 
 ONE, TWO, MANY = suite_of(3), suite_of(2, 3), suite_of(*range(2, 22))
+GUESSES = pytest.mark.parametrize(("suite", "one_of"), [(ONE, 6), (TWO, 9), (MANY, 2**20)])
 
 
 @pytest.fixture
 def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
-    """A slot in which runs are counted."""
+    """A slot in which runs are counted and expected values kept."""
     monkeypatch.setattr(sys, "counted_runs", 0, raising=False)
+    monkeypatch.setattr(sys, "expected", {}, raising=False)
     with closing(FakeSandbox().open_slot(image="python", memory_bytes=256 << 20)) as opened:
         yield opened
 
 
-@pytest.mark.parametrize("suite", [ONE, TWO, MANY])
-def test_lying_in_the_first_run_only_is_never_enough(slot: Slot, suite: Suite) -> None:
+def count_paid(slot: Slot, suite: Suite, code: str, tries: int) -> int:
+    """Count how often some case of a forgery passes."""
+    paid = 0
+    for _ in range(tries):
+        sys.counted_runs = 0  # type: ignore[attr-defined]
+        sys.expected = {}  # type: ignore[attr-defined]
+        graded = grade(slot, suite, code)
+        paid += not graded.tampered and passed(graded.cases) == {c.id for c in graded.cases}
+    return paid
+
+
+@pytest.mark.parametrize(
+    "code", [*(COUNTING.format(lies=lies) for lies in ([1], [2], [1, 2], [6])), KEEPING]
+)
+@GUESSES
+def test_memory_of_earlier_runs_leaves_a_guess_among_the_values(
+    slot: Slot, suite: Suite, one_of: int, code: str
+) -> None:
+    tries = 40
+    expected = tries / one_of
+    # More than this has a probability of about 1e-7 if each guess is right once in `one_of`.
+    assert count_paid(slot, suite, code, tries) <= expected + 6 * expected**0.5 + 2
+
+
+@GUESSES
+def test_right_program_is_confirmed_in_runs_that_expect_each_value_equally_often(
+    slot: Slot, suite: Suite, one_of: int
+) -> None:
+    graded = grade(slot, suite, RIGHT)
+    assert (graded.tampered, graded.integrity) == (False, Integrity.CONFIRMED)
+    assert all(case.verdict is Verdict.PASSED for case in graded.cases)
+    runs = {6: 6, 9: 3}.get(one_of, 2)
+    for number, values in sys.expected.items():  # type: ignore[attr-defined]
+        assert number**2 in values
+        assert set(Counter(values).values()) == {1}
+        assert len(values) == runs
+
+
+def test_cases_that_a_liar_has_guessed_are_not_paid_either(slot: Slot) -> None:
+    """Half of the guesses are right, which must not be half of the score."""
     for _ in range(5):
         sys.counted_runs = 0  # type: ignore[attr-defined]
-        graded = grade(slot, suite, COUNTING.format(lies=1))
-        assert all(case.verdict is Verdict.FAILED for case in graded.cases)
+        graded = grade(slot, MANY, COUNTING.format(lies=[1]))
+        assert graded.tampered or not passed(graded.cases)
 
 
-def test_lying_until_the_second_look_is_not_enough(slot: Slot) -> None:
-    looks = 1 + 4
-    for _ in range(5):
-        sys.counted_runs = 0  # type: ignore[attr-defined]
-        graded = grade(slot, ONE, COUNTING.format(lies=looks))
-        assert graded.tampered or graded.cases[0].verdict is Verdict.FAILED
-
-
-def test_seeing_other_cases_fail_does_not_tell_which_runs_are_twins(slot: Slot) -> None:
+def test_seeing_other_cases_fail_does_not_tell_what_is_changed(slot: Slot) -> None:
     # The last case is changed together with all others, so that nothing is seen, 1 in 2**19 times.
     graded = grade(slot, MANY, SEEING)
     assert graded.tampered or graded.cases[-1].verdict is Verdict.FAILED
 
 
-def test_right_program_is_confirmed(slot: Slot) -> None:
-    right = "class Square(int): ...\ndef square(n): return Square(n * n)"
-    for suite in (ONE, TWO, MANY):
-        graded = grade(slot, suite, right)
-        assert (graded.tampered, graded.integrity) == (False, Integrity.CONFIRMED)
-        assert all(case.verdict is Verdict.PASSED for case in graded.cases)
+# ---------------------------------------------------------------- honest programs
+
+REGISTRY = """
+known = {}
+class Account:
+    def __init__(self, name, balance):
+        if name in known:
+            raise ValueError(name)
+        self.name, self.balance = name, balance
+        known[name] = self
+    def close(self):
+        del known[self.name]
+"""
+"""Keeps state that a test which ends early leaves behind."""
+
+
+def registry_suite(count: int) -> Suite:
+    """Return a suite of which each test fails if the one before it ended early."""
+    return Suite(
+        right=REGISTRY,
+        cases=[
+            f"account = Account('a', {n})\nassert account.balance == {n}\naccount.close()"
+            for n in range(10, 10 + count)
+        ],
+    )
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 12])
+def test_right_program_that_changed_cases_disturb_passes(slot: Slot, count: int) -> None:
+    suite = registry_suite(count)
+    for _ in range(10):
+        graded = grade(slot, suite, REGISTRY)
+        assert not graded.tampered
+        assert len(passed(graded.cases)) == count
+        assert graded.integrity is Integrity.CONFIRMED
+
+
+@pytest.mark.parametrize("wrong", [[0], [1], [4], [0, 3], [0, 1, 2, 3, 4]])
+def test_wrong_cases_fail_among_those_that_are_disturbed(slot: Slot, wrong: list[int]) -> None:
+    numbers = [10 + index for index in wrong]
+    code = REGISTRY.replace("name, balance\n", f"name, balance + (balance in {numbers})\n", 1)
+    suite = registry_suite(5)
+    # In plain Python, a case that fails leaves its account behind, so that all others fail.
+    right = {str(n) for n in range(wrong[0])}
+    for _ in range(10):
+        graded = grade(slot, suite, code)
+        assert not graded.tampered
+        assert passed(graded.cases) == right
+
+
+COUNTER = """
+count = 0
+class Ticket:
+    def __init__(self):
+        global count
+        count += 1
+        self.number = count
+"""
+
+
+def test_state_that_a_changed_case_leaves_behind_is_no_forgery(slot: Slot) -> None:
+    """A later case may get just the value that its changed form expects."""
+    cases = [f"assert Ticket().number == {n}\nassert Ticket().number == {n + 1}" for n in (1, 3, 5)]
+    suite = Suite(right=COUNTER, cases=cases)
+    for _ in range(40):
+        graded = grade(slot, suite, COUNTER)
+        assert not graded.tampered
+        assert len(passed(graded.cases)) == len(cases)
+
+
+def test_wrong_program_that_meets_a_changed_value_has_failed(slot: Slot) -> None:
+    code = "class Flag:\n    pass\ndef is_even(n): return n % 2 == 1"
+    cases = [f"is_even.__name__\nassert is_even({n}) is {n % 2 == 0}" for n in range(6)]
+    for _ in range(5):
+        graded = grade(slot, Suite(right="", cases=cases), code)
+        assert not graded.tampered
+        assert not passed(graded.cases)
+
+
+class CountingSlot:
+    """A slot that counts its runs."""
+
+    def __init__(self, slot: Slot) -> None:
+        self._slot = slot
+        self.runs = 0
+
+    def run(self, batch: object) -> object:
+        """Run a batch."""
+        self.runs += 1
+        return self._slot.run(batch)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "most"),
+    [
+        ("", 1),
+        ("def square(n): return missing", 1),
+        ("class Square(int): ...\ndef square(n): return Square(n * n)", 2),
+        ("class Square(int): ...\ndef square(n): return Square(n * n + 1)", 2),
+        ("class Square(int): ...\ndef square(n): return Square(n * n + (n > 10))", 4),
+    ],
+)
+def test_how_many_runs_a_verdict_takes(slot: Slot, code: str, most: int) -> None:
+    counts = []
+    for _ in range(15):
+        counting = CountingSlot(slot)
+        assert not grade(counting, MANY, code).tampered  # type: ignore[arg-type]
+        counts.append(counting.runs)
+    # By chance, a wrong program can meet several changed values.
+    assert sorted(counts)[10] <= most
+
+
+def test_rows_that_the_source_does_not_tell_are_run_as_they_are(slot: Slot) -> None:
+    module = (
+        "import pytest\nfrom solution import square\n\n"
+        "@pytest.fixture(params=[1, 2])\ndef times(request):\n    return request.param\n\n"
+        "@pytest.mark.parametrize('n, want', [(2, 4), (3, 9)])\n"
+        "def test_square(n, want, times):\n    assert square(n) == want\n\n"
+        "def test_name():\n    assert square.__name__ == 'square'\n"
+    )
+    suite = Suite(right="", module=module)
+    graded = grade(slot, suite, "def square(n): return n * n")
+    assert len(passed(graded.cases)) == len(graded.cases) == 5
+    assert graded.integrity is Integrity.SHARED
+    wrong = grade(slot, suite, "def square(n): return n")
+    assert passed(wrong.cases) == {"test_solution.py::test_name"}
+
+
+def test_report_of_a_failure_has_the_suite_as_it_is(slot: Slot) -> None:
+    module = (
+        "import pytest\nfrom solution import square\n\n"
+        "@pytest.mark.parametrize(('n', 'want'), [(2, 4), (3, 9), (5, 25)])\n"
+        "def test_square(n, want):\n    assert square(n) != 'x'\n    assert square(n) == want\n"
+    )
+    ids = {f"test_solution.py::test_square[{n}-{n * n}]" for n in (2, 3, 5)}
+    for code in ("class N(int): ...\ndef square(n): return N(n)", "def square(n): return missing"):
+        for _ in range(6):
+            graded = grade(slot, Suite(right="", module=module), code)
+            assert {case.id for case in graded.cases} == ids
+            for case in graded.cases:
+                assert case.evidence is not None
+                assert "(2, 4), (3, 9), (5, 25)" in (case.evidence.input or "")
+
+
+ADDING = """
+import _pytest.python
+plain = _pytest.python.Metafunc.parametrize
+def parametrize(self, names, values, *args, **kwargs):
+    return plain(self, names, [*values, values[0]], *args, **kwargs)
+_pytest.python.Metafunc.parametrize = parametrize
+class Any:
+    def __eq__(self, other): return True
+def square(n): return Any()
+"""
+"""Adds a row, so that the position of a case no longer tells which row it has."""
+
+
+def test_rows_that_the_submission_adds_are_not_believed(native_sandbox: Sandbox) -> None:
+    module = (
+        "import pytest\nfrom solution import square\n\n"
+        "@pytest.mark.parametrize('n, want', [(2, 4), (3, 9)])\n"
+        "def test_square(n, want):\n    assert square(n) == want\n"
+    )
+    with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
+        graded = grade(opened, Suite(right="", module=module), ADDING)
+    assert len(graded.cases) == 3
+    assert not passed(graded.cases)

@@ -3,11 +3,14 @@
 import sys
 import types
 import unittest
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 
 import pytest
 
 from grader.model import PytestTests, ScriptCase, ScriptTests, SuiteFile
+from grader.twins import Lineup, Pick, Site, find_sites, keys_of
 
 
 def seeded(seed: int) -> Random:
@@ -66,3 +69,33 @@ def passed_tests(tests: object, code: str = "") -> set[str]:
                 if result is not None and result.wasSuccessful():
                     passed.add(f"test_it.py::{name}::{method}")
     return passed
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A twin with what was changed in it, by the ids of the cases in the original."""
+
+    tests: ScriptTests | PytestTests
+    changed: Mapping[str, Pick]
+
+
+def make_twins(
+    tests: ScriptTests | PytestTests,
+    passed: Sequence[str],
+    rng: Random,
+    *,
+    collected: Sequence[str] | None = None,
+    sites: Sequence[Site] | None = None,
+) -> tuple[Changed, Changed]:
+    """Return two twins of a line-up. If all cases change together, they are changed in both."""
+    lineup = Lineup(tests, find_sites(tests) if sites is None else sites, rng)
+    keys = keys_of(passed if collected is None else collected)
+    wanted = [keys[id] for id in passed]
+    twins = [
+        Changed(twin.tests, {id: pick for id in passed if (pick := twin.pick(keys[id]))})
+        for twin in lineup.twins(wanted)
+    ]
+    if sum(any(unit.has(key) for key in wanted) for unit in lineup.units) == 1:
+        twins = [twin for twin in twins if twin.changed]
+    one, other = (twins * 2)[:2]
+    return one, other

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from grader.model import PytestTests
-from grader.twins import Twin, find_sites, make_twins
+from grader.twins import find_sites
 from grader.twins.sites import sites_of
-from tests.unit.twins.running import module, seeded
+from tests.unit.twins.running import Changed, make_twins, module, seeded
 
 
-def changed_sources(source: str, *names: str, seeds: int = 12) -> Iterator[tuple[Twin, str]]:
+def changed_sources(source: str, *names: str, seeds: int = 12) -> Iterator[tuple[Changed, str]]:
     """Yield twins of a module, each with other secrets, and their text."""
     tests = module(source)
     ids = [f"test_it.py::{name}" for name in names]
@@ -72,7 +72,7 @@ def test_replacements_are_often_taken_from_the_input() -> None:
         for _, text in changed_sources(LISTS, "test_a", "test_b", seeds=40)
         for given, expected in re.findall(r"f\((\[.*\])\) == (\[.*\])", text)
     ]
-    assert sum(taken) > len(taken) * 0.75  # half of them are originals
+    assert sum(taken) > len(taken) * 0.65  # a third of them are originals
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model import ScriptTests
-from grader.twins import make_twins
 from grader.twins.sites import sites_of
-from tests.unit.twins.running import passed_cases, script, seeded
+from tests.unit.twins.running import make_twins, passed_cases, script, seeded
 
 SAME = "def same(x):\n    return x\n"
 POSER = """

@@ -1,4 +1,4 @@
-"""Submissions that pass a changed case get a second look: their own equality may be honest."""
+"""Equality of the submission's own: honest if it ignores a part, forged if it ignores all."""
 
 from collections.abc import Iterator
 from contextlib import closing

@@ -1,0 +1,317 @@
+"""Tests that share a process with the submission: only what twins of the suite confirm has passed.
+
+In each run some of the cases expect something wrong, and only the grader knows which. No run is
+known to be of the suite as it is. A right submission fails the changed cases and passes the others.
+A submission that manipulates the tests passes all of them.
+"""
+
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from grader.judging.suspicion import signs_of_calls, signs_of_report
+from grader.model import CaseResult, PytestTests, ScriptTests
+from grader.model.errors import SuiteError
+from grader.model.verdict import PRECEDENCE, Integrity, Suspicion, Verdict
+from grader.running.references import References
+from grader.running.suite_run import SuiteRun, run_together, tests_of
+from grader.running.tally import Standing, State, Tally, TwinRun
+from grader.running.task import Graded, Task
+from grader.sandbox.contract import Slot
+from grader.source.looseness import combined_bases, may_compare_loosely
+from grader.twins import CaseKey, Lineup, Site, Twin, find_sites, propose
+
+_LUCK = 3
+"""Right guesses for each wrong one that may be luck. A guess among two values is right half of the
+time; a wrong program meets a changed value seldom."""
+
+_random = random.SystemRandom()
+
+
+def confirm(task: Task, slot: Slot, references: References) -> Graded:
+    """Run a suite in one process with the submission, as often as its passes need.
+
+    Raises:
+        SuiteError: A case has no twin, and confirmed integrity is required.
+        SandboxUnavailableError: The slot broke.
+    """
+    sites = _sites(task, slot, references)
+    without: frozenset[str] = frozenset()
+    while True:
+        usable = [site for site in sites if not any(key.base in without for key in site.cases)]
+        confirmation = _Confirmation(
+            task, slot, references, Lineup(tests_of(task), usable, _random)
+        )
+        try:
+            return confirmation.graded()
+        except _CaughtFailuresError:
+            task = replace(task, notes_failures=False)
+        except _UnknownRowsError as error:
+            if not _may_multiply_rows(tests_of(task)):
+                return _with_added_rows(error)
+            without |= error.bases
+
+
+class _CaughtFailuresError(Exception):
+    """The submission caught failures of assertions, as the suite's reference does."""
+
+
+class _UnknownRowsError(Exception):
+    """Tests have other parameters than their source tells."""
+
+    def __init__(self, bases: frozenset[str], ran: SuiteRun) -> None:
+        self.bases = bases
+        self.ran = ran
+
+
+def _may_multiply_rows(tests: ScriptTests | PytestTests) -> bool:
+    """Tell whether a suite may give its tests further parameters than those that mark them."""
+    files = tests.files if isinstance(tests, PytestTests) else ()
+    return any(b"params" in file.content or b"generate_tests" in file.content for file in files)
+
+
+def _with_added_rows(found: _UnknownRowsError) -> Graded:
+    """Return the results of a submission that has changed the parameters of tests."""
+    words = "not believed: collected with other parameters than the suite has"
+    cases = (
+        replace(case, verdict=Verdict.FAILED, feedback=words)
+        if case.verdict is Verdict.PASSED
+        else case
+        for case in found.ran.cases
+    )
+    return Graded(
+        cases=tuple(cases),
+        outcomes=(found.ran.run.outcome,),
+        integrity=Integrity.SHARED,
+        signs=frozenset({Suspicion.FORGED_REPORT}),
+    )
+
+
+class _Confirmation:
+    """The runs of one submission."""
+
+    def __init__(self, task: Task, slot: Slot, references: References, lineup: Lineup) -> None:
+        # A run that ended at its first failure would end where something was changed.
+        self._task = replace(task, stop_early=False)
+        self._stop_early = task.stop_early
+        self._slot = slot
+        self._references = references
+        self._lineup = lineup
+        self._trusted: set[CaseKey] = set()
+        self._signs: set[Suspicion] = set()
+
+    def graded(self) -> Graded:
+        """Run twins of the suite until it is known which cases pass.
+
+        Raises:
+            _CaughtFailuresError, _UnknownRowsError: The line-up does not serve.
+            SuiteError: A case has no twin, and confirmed integrity is required.
+        """
+        found = self._line_up(self._lineup.twins(), ())
+        doubtful = [*self._in(State.UNSURE, found), *self._lucky(found)]
+        for line_up in (self._lineup.twins, self._lineup.last_twins):
+            if not doubtful or self._has_lost(found):
+                break
+            again = self._line_up(line_up(doubtful), doubtful)
+            found |= {key: _both(found[key], again[key]) for key in doubtful if key in again}
+            doubtful = self._in(State.UNSURE, found)
+        return self._graded(found)
+
+    def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
+        """Return cases that passed, if others look guessed: these may be the lucky guesses."""
+        guessed = sum(each.guessed for each in found.values())
+        passed = [key for key in self._in(State.PASSED, found) if self._lineup.has(key)]
+        return passed if guessed and len(passed) <= _LUCK * guessed else []
+
+    def _line_up(
+        self, twins: Iterator[Twin], doubtful: Collection[CaseKey]
+    ) -> dict[CaseKey, Standing]:
+        """Run twins until all that is wanted is known.
+
+        Args:
+            twins: The twins.
+            doubtful: The cases that matter; none: all.
+        """
+        runs: list[TwinRun] = []
+        wanted: dict[CaseKey, Standing] = {}
+        planned = [*twins]
+        for number, twin in enumerate(planned, 1):
+            runs.append(self._run(twin))
+            found = self._tally(runs, are_all=number == len(planned))
+            wanted = {key: found[key] for key in doubtful or found if key in found}
+            if self._is_decided(wanted) and _have_ids(runs, wanted):
+                break
+        return wanted
+
+    def _run(self, twin: Twin) -> TwinRun:
+        ran = run_together(self._task, self._slot, twin.tests)
+        self._signs |= {*signs_of_calls(ran.run.outcome), *signs_of_report(ran.run)}
+        if ran.has_caught_failure and self._task.notes_failures and self._reference_catches():
+            raise _CaughtFailuresError
+        rows = {key.base: key.rows for key in ran.keys.values() if key.row is not None}
+        unknown = {
+            key.base
+            for unit in self._lineup.units
+            for key in unit.cases
+            if key.row is not None and rows.get(key.base, key.rows) != key.rows
+        }
+        if unknown:
+            raise _UnknownRowsError(frozenset(unknown), ran)
+        return TwinRun(twin, ran)
+
+    def _tally(self, runs: Sequence[TwinRun], *, are_all: bool) -> dict[CaseKey, Standing]:
+        """Return how each case stands.
+
+        A reference that passes a changed case, too, shows that the change proves nothing.
+        """
+        while True:
+            found = Tally(runs=runs, are_all=are_all, trusted=self._trusted).standings()
+            forged = {key for key, each in found.items() if each.state is State.FORGED}
+            trusted = self._passed_by_reference(runs, forged) if forged else set()
+            if not trusted:
+                return found
+            self._trusted |= trusted
+
+    def _passed_by_reference(
+        self, runs: Sequence[TwinRun], forged: Collection[CaseKey]
+    ) -> set[CaseKey]:
+        """Return the cases whose changes a suite's reference passes where the submission did."""
+        if self._task.suite.reference is None:
+            return set()
+        reference = replace(self._task, code=self._task.suite.reference)
+        trusted = set(forged)
+        for run in runs:
+            passed = {key for key in trusted if run.twin.pick(key) and run.passed(key)}
+            if passed:
+                again = TwinRun(run.twin, run_together(reference, self._slot, run.twin.tests))
+                trusted -= {key for key in passed if not again.passed(key)}
+        return trusted
+
+    def _reference_catches(self) -> bool:
+        """Tell whether a suite's reference, which is right, also catches failed assertions.
+
+        Honest code that runs functions which may fail does so, such as a retry or a small test
+        runner.
+        """
+        task = self._task
+        if task.suite.reference is None:
+            return False
+        reference = replace(task, code=task.suite.reference)
+
+        def find() -> bool:
+            if not run_together(reference, self._slot).has_caught_failure:
+                return False
+            return run_together(replace(reference, notes_failures=False), self._slot).has_passed
+
+        return self._references.catches_failures(task.suite, find)
+
+    def _is_decided(self, found: Mapping[CaseKey, Standing]) -> bool:
+        """Tell whether further runs could not change what counts."""
+        is_known = not self._in(State.OPEN, found) and not self._in(State.UNSURE, found)
+        return is_known or self._has_lost(found)
+
+    def _has_lost(self, found: Mapping[CaseKey, Standing]) -> bool:
+        """Tell whether no other case counts any more."""
+        if self._in(State.FORGED, found):
+            return True
+        return self._stop_early and bool(self._in(State.FAILED, found))
+
+    @staticmethod
+    def _in(state: State, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
+        return [key for key, each in found.items() if each.state is state]
+
+    # ------------------------------------------------------------ the result
+
+    def _graded(self, found: Mapping[CaseKey, Standing]) -> Graded:
+        passed = {key for key, each in found.items() if each.state is State.PASSED}
+        is_confirmed = all(self._lineup.has(key) and key not in self._trusted for key in passed)
+        if passed and not is_confirmed and self._task.require is Integrity.CONFIRMED:
+            message = (
+                "refused, since require_integrity is confirmed: a case of the suite has no twin"
+            )
+            raise SuiteError(message)
+        cases = [_result(each) for each in found.values()]
+        # The verdict of the whole is that of its worst case.
+        _, deciding = min(
+            zip(cases, found.values(), strict=True),
+            key=lambda both: PRECEDENCE.index(both[0].verdict),
+        )
+        return Graded(
+            cases=tuple(cases),
+            outcomes=(deciding.run.run.outcome,),
+            integrity=Integrity.CONFIRMED if is_confirmed else Integrity.SHARED,
+            tampered=any(each.state is State.FORGED for each in found.values()),
+            signs=frozenset(self._signs),
+        )
+
+
+def _both(first: Standing, again: Standing) -> Standing:
+    """Return how a case stands after another line-up."""
+    if first.state is State.PASSED and again.guessed:
+        return replace(first, state=State.FORGED)
+    return again
+
+
+def _have_ids(runs: Sequence[TwinRun], keys: Collection[CaseKey]) -> bool:
+    """Tell whether each case was once unchanged: a parameter that is changed may be in its id."""
+    return all(key.row is None or any(run.twin.pick(key) is None for run in runs) for key in keys)
+
+
+def _result(standing: Standing) -> CaseResult:
+    result = standing.result
+    match standing.state:
+        case State.OPEN:
+            return replace(result, verdict=Verdict.SKIPPED, feedback="not run", evidence=None)
+        case State.UNSURE if result.verdict is Verdict.PASSED:
+            words = "passed, but not each time that the same test ran"
+            return replace(result, verdict=Verdict.FAILED, feedback=words)
+        case _:
+            return result
+
+
+# ---------------------------------------------------------------- what can be changed
+
+
+def _sites(task: Task, slot: Slot, references: References) -> list[Site]:
+    """Return what can be changed of a suite so that a right submission certainly notices it."""
+    bases = combined_bases(task.code)
+    is_loose = task.suite.reference is None and (bool(bases) or may_compare_loosely(task.code))
+    sites = [*find_sites(tests_of(task), joint=is_loose), *_approved(task, slot, references)]
+    if not bases:
+        return sites
+    kept = (
+        replace(
+            site,
+            changes=tuple(
+                change for change in site.changes if not any(edit.text in bases for edit in change)
+            ),
+        )
+        for site in sites
+    )
+    return [site for site in kept if site.changes]
+
+
+def _approved(task: Task, slot: Slot, references: References) -> tuple[Site, ...]:
+    """Return further changes to a suite that its reference, if it has one, was seen to fail."""
+    if task.suite.reference is None:
+        return ()
+    reference = replace(task, code=task.suite.reference, stop_early=False)
+
+    def find() -> tuple[Site, ...]:
+        proposal = propose(tests_of(task), _random)
+        if not proposal.sites:
+            return ()
+        original = run_together(reference, slot).results
+        changed = run_together(reference, slot, proposal.twin.tests).results
+        return proposal.approved(
+            {
+                key
+                for key, result in changed.items()
+                # A reference that crashes says nothing about the change.
+                if result.verdict is Verdict.FAILED
+                and key in original
+                and original[key].verdict is Verdict.PASSED
+            }
+        )
+
+    return references.sites(task.suite, find)

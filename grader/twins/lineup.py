@@ -1,0 +1,146 @@
+"""Makes suites of which some expectations are changed, and none can be told from the original."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from grader.model import PytestTests, ScriptTests, SuiteFile
+from grader.twins.cases import CaseKey
+from grader.twins.sites import Site
+from grader.twins.source import Edit, edited
+from grader.twins.tests import SETUP
+from grader.twins.units import Pick, Unit, find_units
+
+_VALUES = {1: 6, 2: 3}
+"""The number of values that each expectation has in turn, by the number of units that can change
+alone. Code that guesses which of the values are right must guess all of them."""
+_FEWEST_VALUES = 2
+_LAST_RUNS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Twin:
+    """A suite with some expectations changed."""
+
+    tests: ScriptTests | PytestTests
+    changed: Sequence[Pick]
+    """What was changed, at most once for each case."""
+
+    def pick(self, key: CaseKey) -> Pick | None:
+        """Return what was changed of a case, which a right program then fails."""
+        for pick in self.changed:
+            if key in pick.site.cases or key.test in pick.site.cases:
+                return pick
+        return None
+
+
+class Lineup:
+    """A suite's units, each with the values that its expectations have in turn.
+
+    One of the values is the right one, and each occurs equally often. So code that knows what
+    earlier runs of the suite expected does not know which of the values are right.
+    """
+
+    def __init__(
+        self, tests: ScriptTests | PytestTests, sites: Sequence[Site], rng: Random
+    ) -> None:
+        """Choose the values.
+
+        Args:
+            tests: The suite.
+            sites: What can be changed.
+            rng: The source of the secret; `random.SystemRandom()` outside of tests.
+        """
+        self._tests = tests
+        self._rng = rng
+        units = find_units(sites, rng)
+        most = _VALUES.get(len(units), _FEWEST_VALUES)
+        self._values: dict[Unit, tuple[Pick | None, ...]] = {
+            unit: (None, *unit.picks(most - 1, rng)) for unit in units
+        }
+
+    @property
+    def units(self) -> Collection[Unit]:
+        """The cases that can change, by those that change together."""
+        return self._values.keys()
+
+    def has(self, key: CaseKey) -> bool:
+        """Tell whether a case can change."""
+        return any(unit.has(key) for unit in self._values)
+
+    def twins(self, keys: Collection[CaseKey] | None = None) -> Iterator[Twin]:
+        """Yield suites in a secret order; each expectation has each of its values equally often.
+
+        Args:
+            keys: The cases to change; by default all that have an expectation that can change.
+        """
+        units = self._units(keys)
+        runs = max((len(self._values[unit]) for unit in units), default=1)
+        yield from self._line_up([(unit, self._column(unit, runs)) for unit in units], runs)
+
+    def last_twins(self, keys: Collection[CaseKey]) -> Iterator[Twin]:
+        """Yield such suites, one of which is the original.
+
+        Args:
+            keys: The cases to change.
+        """
+        original = self._rng.randrange(_LAST_RUNS)
+        columns = []
+        for unit in self._units(keys):
+            column = self._column(unit, _LAST_RUNS)
+            right = self._rng.choice([run for run in range(_LAST_RUNS) if column[run] is None])
+            column[original], column[right] = column[right], column[original]
+            columns.append((unit, column))
+        yield from self._line_up(columns, _LAST_RUNS)
+
+    def _units(self, keys: Collection[CaseKey] | None) -> list[Unit]:
+        units = [*self._values]
+        if keys is None:
+            return units
+        return [unit for unit in units if any(unit.has(key) for key in keys)]
+
+    def _column(self, unit: Unit, runs: int) -> list[Pick | None]:
+        """Return the value of a unit in each run, as equally often as the number of runs allows."""
+        values = self._values[unit]
+        times, rest = divmod(runs, len(values))
+        column = [*values * times, *self._rng.sample(values, rest)]
+        self._rng.shuffle(column)
+        return column
+
+    def _line_up(
+        self, columns: Sequence[tuple[Unit, Sequence[Pick | None]]], runs: int
+    ) -> Iterator[Twin]:
+        for run in range(runs):
+            picks = [column[run] for _, column in columns]
+            yield make_twin(self._tests, [pick for pick in picks if pick is not None])
+
+
+def make_twin(tests: ScriptTests | PytestTests, picks: Sequence[Pick]) -> Twin:
+    """Return a suite with changes made, which must not overlap."""
+    edits: dict[str, list[Edit]] = {}
+    for pick in picks:
+        edits.setdefault(pick.site.source, []).extend(pick.change)
+    return Twin(tests=_rewritten(tests, edits), changed=tuple(picks))
+
+
+def _rewritten(
+    tests: ScriptTests | PytestTests, edits: Mapping[str, Sequence[Edit]]
+) -> ScriptTests | PytestTests:
+    """Return a suite with edits made in its sources, by name."""
+    if isinstance(tests, ScriptTests):
+        cases = tuple(
+            replace(case, source=edited(case.source.encode(), edits[case.id]).decode())
+            if case.id in edits
+            else case
+            for case in tests.cases
+        )
+        if SETUP in edits:
+            tests = replace(tests, setup=edited(tests.setup.encode(), edits[SETUP]).decode())
+        return replace(tests, cases=cases)
+    files = tuple(
+        SuiteFile(path=file.path, content=edited(file.content, edits[file.path]))
+        if file.path in edits
+        else file
+        for file in tests.files
+    )
+    return replace(tests, files=files)
