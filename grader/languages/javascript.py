@@ -67,12 +67,20 @@ WHOLE_OUTPUT = (
 
 _SHOW = """
 function shownForTests(value) {
-  return JSON.stringify(value, (_key, inner) => {
-    if (inner === undefined || typeof inner === "function") return `(${typeof inner})`;
-    if (typeof inner === "bigint") return String(inner);
-    if (typeof inner === "number") return Number.isFinite(inner) ? inner : String(inner);
+  return JSON.stringify(value, function (key, inner) {
+    const own = this[key];
+    const kind = Object.prototype.toString.call(own).slice(8, -1);
+    if (["Undefined", "Function", "AsyncFunction", "GeneratorFunction"].includes(kind)) {
+      return `(${typeof own})`;
+    }
+    if (["BigInt", "Symbol", "Date", "RegExp", "Error"].includes(kind)) {
+      return `(${kind}) ${kind === "Date" ? own.getTime() : String(own)}`;
+    }
+    if (typeof own === "number") return Number.isFinite(own) ? own : `(number) ${own}`;
     if (inner === null || typeof inner !== "object" || Array.isArray(inner)) return inner;
-    if (inner instanceof Map || inner instanceof Set) return [...inner];
+    if (kind === "Map" || kind === "Set") {
+      return {[`(${kind})`]: [...own].map((each) => shownForTests(each)).sort()};
+    }
     return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }

@@ -78,6 +78,7 @@ _NOT_TAKEN = frozenset(
     """.split()
 )
 """Words before a bracket that are PHP's own, as are functions, which no submission can redefine."""
+_ASSERTION = re.compile(r"(?:\$this->|\b(?:self|static)::)(?P<kind>assert\w*)\s*\(")
 _EXERCISE_DRIVER = driver_source("tests.php")
 _STAND_IN = driver_source("stand_in.php")
 
@@ -115,12 +116,19 @@ def tests_program(source: str, _solution_path: str) -> tuple[str, tuple[str, ...
 
 
 def _test(found: re.Match[str], number: int) -> str:
-    """Return a test under another name, with what it must throw as assertions at its end."""
+    """Return a test under another name, with what it must throw as assertions at its end.
+
+    Raises:
+        SuiteError: There is an assertion that must not be reached.
+    """
     body, start = found["body"], f"{found['indent']}public function test{number}(): void\n{{\n"
     expected = list(_EXPECTED.finditer(body))
     if expected:
         before = body[: expected[0].start()]
         after = _EXPECTED.sub("", body[expected[0].start() :])
+        if _ASSERTION.search(after):
+            message = f"an assertion follows what must be thrown: {after.strip()!r:.80}"
+            raise SuiteError(message)
         checks = "".join(
             f"$this->assert{each['message'] or 'Kind'}($thrownForTests, {each['value']});\n"
             for each in expected
@@ -154,7 +162,7 @@ def phpunit_matcher(kind: str, argument: str) -> Matcher | None:
 
 
 _EXERCISES = Exercises(
-    start=re.compile(r"(?:\$this->|\b(?:self|static)::)(?P<kind>assert\w*)\s*\("),
+    start=_ASSERTION,
     matcher=phpunit_matcher,
     comments=_COMMENTS,
     texts=_TEXTS,

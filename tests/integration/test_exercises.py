@@ -86,3 +86,38 @@ def test_answer_in_bash_that_forges_what_the_tests_show_is_not_paid(grader: Grad
     )
     report = grade(grader, "bash", forge)
     assert (report.verdict, report.passed) == ("failed", 0), report.feedback
+
+
+_KINDS = """import { f } from './sums';
+test('kinds', () => {
+  expect(f(0)).toBe(NaN);
+  expect(f(1)).toBe(5n);
+  expect(f(2)).toEqual(new Map([[1, 2], [3, 4]]));
+  expect(f(3)).toEqual(new Set([1, 2]));
+  expect(f(4)).toEqual(new Date(0));
+  expect(f(5)).toBe(-Infinity);
+});
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "passed"),
+    [
+        pytest.param(
+            "NaN, 5n, new Map([[3, 4], [1, 2]]), new Set([2, 1]), new Date(0), -Infinity",
+            6,
+            id="the values",
+        ),
+        pytest.param(
+            "'NaN', '5', [[1, 2], [3, 4]], [1, 2], '1970-01-01T00:00:00.000Z', '-Infinity'",
+            0,
+            id="what JSON makes of them",
+        ),
+    ],
+)
+def test_values_in_javascript_equal_none_of_another_kind(
+    grader: Grader, values: str, passed: int
+) -> None:
+    code = f"export const f = (n) => [{values}][n];"
+    report = grade(grader, "javascript", code, **{"sums.spec.js": _KINDS})
+    assert (report.passed, len(report.cases)) == (passed, 6), report.feedback

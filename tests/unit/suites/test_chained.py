@@ -297,6 +297,11 @@ def test_assertion_in_php_is_taken_apart(assertion: str, actual: str, expected: 
         pytest.param("foreach ($a as $b) { $this->assertSame(1, f($b)); }", "a loop", id="loop"),
         pytest.param("$this->assertTrue(f(2) === 1);", "about more than", id="comparison"),
         pytest.param("$this->assertSame(strlen(f(2)), 1);", "submission computes", id="order"),
+        pytest.param(
+            "$this->expectException(A::class);\nf(1);\n$this->assertSame(1, f(2));",
+            "follows what must be thrown",
+            id="not reached",
+        ),
         pytest.param("$this->expectExceptionCode(3);\nf(1);", "an unknown way", id="code"),
         pytest.param("$this->assertSame(g(1), f(2));", "submission computes", id="a call"),
     ],
