@@ -1,6 +1,7 @@
 """Go."""
 
 import re
+from collections.abc import Mapping
 
 from grader.languages.language import (
     Assertions,
@@ -37,6 +38,25 @@ func shownForTests(start string, value interface{}) {
 func asTextForTests(value interface{}) string { return shownfmt.Sprintf("%v", value) }
 func likeForTests(_ func(), expected interface{}) interface{} { return expected }
 """
+
+
+def imported_files(files: Mapping[str, str]) -> dict[str, str]:
+    """Return copies of the files in folders, where the paths by which they are imported lead.
+
+    `shapes/area.go` is imported as `shapes` or, with any name of the module, `name/shapes`.
+    """
+    folders = {path.rpartition("/")[0] for path in files if path.endswith(".go")} - {""}
+    clauses = (clause for code in files.values() for clause in _IMPORT.findall(code))
+    copies: dict[str, str] = {}
+    for imported in {path for clause in clauses for _name, path in _IMPORTED.findall(clause)}:
+        named = [each for each in folders if f"/{imported}".endswith(f"/{each}")]
+        if not named or imported.startswith("."):
+            continue
+        folder = max(named, key=len)
+        for path, code in files.items():
+            if path.rpartition("/")[0] == folder and path.endswith(".go"):
+                copies[f"src/{imported}/{path.rpartition('/')[2]}"] = code
+    return copies
 
 
 def show(values: ValueDriver) -> str:
@@ -182,9 +202,11 @@ LANGUAGES = (
             "GO111MODULE": "off",
             "GOCACHE": "/tmp/go-cache",  # noqa: S108 - each run mounts its own
             "GOMAXPROCS": "2",
-            "GOPATH": "/tmp/go",  # noqa: S108 - as above
+            # The second is the work area, where `imported_files` puts what is imported.
+            "GOPATH": "/tmp/go:/work",  # noqa: S108 - as above
             "GOTOOLCHAIN": "local",
         },
+        imported=imported_files,
         program=_MAIN,
         show=show,
         call=call,
@@ -193,9 +215,9 @@ LANGUAGES = (
         assertions=_ASSERTIONS,
         compile_words=ErrorWords(
             message=re.compile(
-                r"solution\.go:\d+:\d+: (?P<message>.+)"
+                r"\S\.go:\d+:\d+: (?P<message>.+)"
                 # Errors without a line, such as those of the linker.
-                r"|^(?:#|package) command-line-arguments\n(?!\S*solution\.go:)\s*(?P<other>.+)",
+                r"|^(?:#|package) command-line-arguments\n(?!\S*\.go:)\s*(?P<other>.+)",
                 re.MULTILINE,
             ),
             line=re.compile(r"solution\.go:(?P<line>\d+):\d+: "),

@@ -404,6 +404,9 @@ class Language:
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[str], SourceFile] | None = None
     """Makes the file from the code of an answer; None: the file is the code as it is."""
+    imported: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
+    """Makes the further files by which the files of a program import those in other folders. Then
+    only the files in the folder of the one that begins the program are `{sources}`; None: all."""
     show: Callable[[ValueDriver], str] | None = None
     """Makes a program that shows the values of expressions, in texts that are equal if and only if
     tests in this language take the values for equal; None: only programs are graded."""

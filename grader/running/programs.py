@@ -108,6 +108,8 @@ def _prepare_parts(
     path = f"{folder}{prepared.path}"
     if any(each == path or each.startswith(f"{path}/") for each in others):
         path = parts.path
+    if language.imported is not None:
+        others = {**language.imported({path: prepared.code, **others}), **others}
     return prepared._replace(path=path), others
 
 
@@ -176,7 +178,16 @@ def commands(
             part = part.replace(name, value)
         return part
 
-    sources = (*(path for path in others if path.endswith(language.endings)), source.path)
+    folder = source.path.rpartition("/")[0]
+    sources = (
+        *(
+            path
+            for path in others
+            if path.endswith(language.endings)
+            and (language.imported is None or path.rpartition("/")[0] == folder)
+        ),
+        source.path,
+    )
     return Commands(
         compile=tuple(
             filled
