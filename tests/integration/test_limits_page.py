@@ -88,6 +88,11 @@ def graded(grader: Grader, program: str) -> GradeReport:
         ),
         pytest.param("import socket\nsocket.socket()", "Address family not", id="network"),
         pytest.param("open('/etc/motd', 'w')", "Read-only file system", id="read-only"),
+        pytest.param(
+            "import os\nos.remove('/etc/no-such-file')",
+            "Read-only file system",
+            id="delete nothing",
+        ),
         pytest.param(UNSHARE, "Operation not permitted", id="system call"),
         pytest.param("input()\ninput()", "EOFError", id="standard input"),
     ],
