@@ -45,6 +45,16 @@ class Package:
 PACKAGES = (
     Package(release="addict==2.4.0", modules={"addict/addict.py": "test_addict.py"}),
     Package(
+        release="anytree==2.13.0",
+        modules={
+            "anytree/*.py": "tests/test_*.py",
+            "anytree/exporter/*.py": "tests/test_*.py",
+            "anytree/importer/*.py": "tests/test_*.py",
+            "anytree/node/nodemixin.py": "tests/test_node*.py",
+            "anytree/iterators/abstractiter.py": "tests/test_iterators.py",
+        },
+    ),
+    Package(
         release="boltons==26.2.0",
         modules={"boltons/*.py": "tests/test_*.py"},
         left_out={"boltons/socketutils.py": "its tests wait for each other over sockets"},
@@ -56,14 +66,112 @@ PACKAGES = (
             "cachetools/keys.py": "tests/test_keys.py",
         },
     ),
+    Package(
+        release="construct==2.10.70",
+        modules={
+            "construct/core.py": "tests/test_core.py",
+            "construct/expr.py": "tests/test_expr.py",
+        },
+    ),
+    Package(release="cssselect==1.6.0", modules={"cssselect/parser.py": "tests/test_cssselect.py"}),
+    Package(
+        release="docstring_parser==0.18.0",
+        modules={"docstring_parser/*.py": "docstring_parser/tests/test_*.py"},
+    ),
+    Package(
+        release="dpath==2.2.0",
+        modules={
+            "dpath/__init__.py": "tests/test_[dgmnpsu]*.py",
+            "dpath/segments.py": "tests/test_segments.py",
+        },
+    ),
     Package(release="first==2.0.2", modules={"first.py": "test_first.py"}),
     Package(release="funcy==2.1", modules={"funcy/*.py": "tests/test_*.py"}),
     Package(release="humanize==4.17.0", modules={"humanize/*.py": "tests/test_*.py"}),
     Package(release="idna==3.20", modules={"idna/core.py": "tests/test_idna.py"}),
     Package(release="inflection==0.5.1", modules={"inflection/__init__.py": "test_inflection.py"}),
+    Package(
+        release="isodate==0.7.2",
+        modules={
+            "isodate/duration.py": "tests/test_duration.py",
+            "isodate/isodates.py": "tests/test_date.py",
+            "isodate/isodatetime.py": "tests/test_datetime.py",
+            "isodate/isostrf.py": "tests/test_strf.py",
+            "isodate/isotime.py": "tests/test_time.py",
+        },
+    ),
+    Package(
+        release="itsdangerous==2.2.0",
+        modules={"itsdangerous/*.py": "tests/test_itsdangerous/test_*.py"},
+    ),
+    Package(release="jsonpointer==3.12", modules={"jsonpointer.py": "tests.py"}),
+    Package(
+        release="lark==1.3.1",
+        modules={
+            "lark/lexer.py": "tests/test_lexer.py",
+            "lark/load_grammar.py": "tests/test_grammar.py",
+            "lark/tree.py": "tests/test_trees.py",
+            "lark/tree_templates.py": "tests/test_tree_templates.py",
+            "lark/parsers/earley_forest.py": "tests/test_tree_forest_transformer.py",
+            "lark/reconstruct.py": "tests/test_reconstructor.py",
+        },
+    ),
+    Package(
+        release="markdown==3.11.3",
+        modules={
+            "markdown/core.py": "tests/test_apis.py",
+            "markdown/extensions/*.py": "tests/test_syntax/extensions/test_*.py",
+            "markdown/inlinepatterns.py": "tests/test_syntax/inline/test_*.py",
+            "markdown/blockprocessors.py": "tests/test_syntax/blocks/test_*.py",
+        },
+    ),
+    Package(
+        release="markupsafe==3.0.4",
+        modules={
+            "markupsafe/__init__.py": "tests/test_markupsafe.py",
+            "markupsafe/_native.py": "tests/test_escape.py",
+        },
+    ),
+    Package(
+        release="mistune==3.4.0",
+        modules={
+            "mistune/block_parser.py": "tests/test_misc.py",
+            "mistune/plugins/def_list.py": "tests/test_def_list.py",
+            "mistune/core.py": "tests/test_hooks.py",
+        },
+    ),
     Package(release="more-itertools==11.2.1", modules={"more_itertools/*.py": "tests/test_*.py"}),
+    Package(
+        release="mpmath==1.4.1",
+        modules={
+            "mpmath/libmp/libmpf.py": "mpmath/tests/test_basic_ops.py",
+            "mpmath/libmp/libintmath.py": "mpmath/tests/test_bitwise.py",
+            "mpmath/calculus/*.py": "mpmath/tests/test_*.py",
+            "mpmath/matrices/*.py": "mpmath/tests/test_*.py",
+            "mpmath/identification.py": "mpmath/tests/test_identify.py",
+        },
+    ),
+    Package(release="munch==4.0.0", modules={"munch/__init__.py": "tests/test_munch.py"}),
     Package(release="natsort==8.4.0", modules={"natsort/*.py": "tests/test_*.py"}),
+    Package(
+        release="networkx==3.6.1",
+        modules={
+            f"networkx/{folder}/*.py": f"networkx/{folder}/tests/test_*.py"
+            for folder in ("algorithms", "classes")
+        },
+    ),
     Package(release="parse==1.22.4", modules={"parse/__init__.py": "tests/test_*.py"}),
+    Package(
+        release="pathspec==1.1.1",
+        modules={
+            "pathspec/util.py": "tests/test_01_util.py",
+            "pathspec/patterns/gitignore/base.py": "tests/test_02_*.py",
+            "pathspec/patterns/gitignore/basic.py": "tests/test_03_*.py",
+            "pathspec/patterns/gitignore/spec.py": "tests/test_04_*.py",
+            "pathspec/pathspec.py": "tests/test_05_*.py",
+            "pathspec/gitignore.py": "tests/test_06_*.py",
+        },
+    ),
     Package(
         release="pyrsistent==0.20.0",
         modules={
@@ -75,8 +183,20 @@ PACKAGES = (
         },
     ),
     Package(release="python-slugify==9.2.0", modules={"slugify/slugify.py": "tests/test_*.py"}),
+    Package(release="python_dotenv==1.2.4", modules={"dotenv/*.py": "tests/test_*.py"}),
     Package(release="roman==5.2", modules={"roman/__init__.py": "tests.py"}),
+    Package(release="schema==0.7.8", modules={"schema/__init__.py": "test_schema.py"}),
     Package(release="semver==3.1.2", modules={"semver/version.py": "tests/test_*.py"}),
+    Package(
+        release="simpy==4.1.2",
+        modules={
+            "simpy/core.py": "tests/test_[ept]*.py",
+            "simpy/events.py": "tests/test_[cei]*.py",
+            "simpy/resources/base.py": "tests/test_resources.py",
+            "simpy/rt.py": "tests/test_rt.py",
+            "simpy/util.py": "tests/test_util.py",
+        },
+    ),
     Package(
         release="sqlparse==0.6.1",
         modules={
@@ -86,7 +206,27 @@ PACKAGES = (
         },
     ),
     Package(release="tabulate==0.10.0", modules={"tabulate/__init__.py": "test/test_*.py"}),
+    Package(
+        release="textdistance==4.6.3",
+        modules={"textdistance/algorithms/base.py": "tests/test_common.py"},
+    ),
     Package(release="toolz==1.2.0", modules={"toolz/*.py": "toolz/tests/test_*.py"}),
+    Package(
+        release="uncertainties==3.2.3",
+        modules={
+            "uncertainties/core.py": "tests/test_uncertainties.py",
+            "uncertainties/formatting.py": "tests/test_formatting.py",
+            "uncertainties/ops.py": "tests/test_power.py",
+            "uncertainties/umath_core.py": "tests/test_umath.py",
+        },
+    ),
+    Package(
+        release="voluptuous==0.16.0",
+        modules={
+            "voluptuous/schema_builder.py": "voluptuous/tests/tests.py",
+            "voluptuous/validators.py": "voluptuous/tests/tests.py",
+        },
+    ),
     Package(release="wcwidth==0.9.4", modules={"wcwidth/*.py": "tests/test_*.py"}),
     Package(
         release="webcolors==25.10.0",
@@ -148,7 +288,8 @@ def _pairs(package: Package, files: Mapping[str, bytes]) -> Iterator[Pair]:
         if "*" not in modules:
             yield _pair(package, files, modules, test_paths)
             continue
-        for module in sorted(path for path in files if fnmatch.fnmatch(path, modules)):
+        # Here `*` does not stand for folders: a folder has tests of its own.
+        for module in sorted(path for path in files if Path(path).match(modules)):
             name = Path(module).stem
             own = [path for path in test_paths if Path(path).stem.startswith(f"test_{name}")]
             # If a module is named, it has the tests that are named with it.
