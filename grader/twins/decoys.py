@@ -20,7 +20,7 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _ESCAPE = re.compile(r"\\(?:\r\n|x..|u....|U........|N\{[^}]*\}|[0-7]{1,3}|.)", re.S)
-_TYPES = "int float str list dict tuple set".split()
+USUAL_TYPES = "int float str list dict tuple set".split()
 _VOWELS, _CONSONANTS = "aeiou", "bcdfghklmnprstw"
 _MAX_KEPT = 400
 
@@ -100,8 +100,8 @@ def decoys(node: ast.expr, text: str, pool: Pool, rng: Random) -> Iterator[str]:
         case str() | bytes():
             yield from _texts(value, text, pool, rng)
         case None if isinstance(node, ast.Name | ast.Attribute):
-            if text in _TYPES:
-                yield from rng.sample(_TYPES, len(_TYPES))
+            if text in USUAL_TYPES:
+                yield from rng.sample(USUAL_TYPES, len(USUAL_TYPES))
             yield from pool.like(kind_of(node) or "", rng, 3)
         case None if isinstance(node, ast.Constant):
             yield from pool.like("int", rng, 2)

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import SystemRandom
 
+from grader.source.allowed import EXPECT_ERRORS
 from grader.twins.closeness import Closeness
+from grader.twins.decoys import USUAL_TYPES
 from grader.twins.literals import Place, leaves
 from grader.twins.names import Names, call_name
 from grader.twins.origins import Origins
-from grader.twins.scopes import RAISING, is_assertion
+from grader.twins.scopes import is_assertion
 from grader.twins.source import Edit
 from grader.twins.values import EXACT, Bound, Tolerance, Values
 from grader.twins.walk import Reached
@@ -149,7 +151,7 @@ class ExpectationReader:
 
     def _call(self, call: ast.Call) -> Iterator[Expectation]:
         name = call_name(call)
-        if name in RAISING and call.args:
+        if name in EXPECT_ERRORS and call.args:
             is_own = name in self._own_methods
             if not is_own and (name != "raises" or self._names.library(call.func)):
                 yield self._made(exceptions=self._bound(call.args[0]))
@@ -415,7 +417,7 @@ class ExpectationReader:
         start, end = self._source.span(kind)
         if known <= _LAYOUTS.keys():
             taken = {_LAYOUTS[name] for name in known if name in _LAYOUTS}
-            others = [name for name in _USUAL_TYPES if _LAYOUTS[name] not in taken]
+            others = [name for name in USUAL_TYPES if _LAYOUTS[name] not in taken]
             swaps = tuple((Edit(start=start, end=end, text=other),) for other in others)
             yield self._made(turns=swaps, asked=value)
         else:
@@ -458,7 +460,7 @@ _LAYOUTS: dict[str | None, str] = {
     "tuple": "tuple", "set": "set", "frozenset": "set", "bytes": "bytes", "complex": "complex",
 }  # fmt: skip
 """Builtin types by the memory layout of their instances: no object has two layouts."""
-_USUAL_TYPES = "int float str list dict tuple set".split()
+
 _COMMON = frozenset(
     "assertIsNone assertIsNotNone assertIn assertNotIn assertIs assertIsNot".split()
 )

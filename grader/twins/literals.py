@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
+from grader.twins.decoys import USUAL_TYPES
 from grader.twins.names import Names
 from grader.twins.source import SuiteSource
 from grader.twins.values import Bound, is_steady
@@ -39,7 +40,7 @@ def leaves(
         case _ if path:
             pass
         case ast.Name():
-            if names.builtin(node) in _TYPES or (everything and node.id not in env):
+            if names.builtin(node) in USUAL_TYPES or (everything and node.id not in env):
                 yield source, node
         case ast.Attribute(value=ast.Name(id=name) as inner_name) if everything:
             if name in env:
@@ -75,9 +76,6 @@ def leaves(
                 yield from deeper(replace(bound, node=each))
         case _:
             pass
-
-
-_TYPES = frozenset("int float str list dict tuple set".split())
 
 
 def _at(bound: Bound, path: tuple[object, ...]) -> Bound | None:

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
+from grader.source.allowed import EXPECT_ERRORS
 from grader.source.names import Function
 from grader.twins.leaving import fails
 from grader.twins.names import Names, call_name
@@ -30,8 +31,6 @@ _TRANSPARENT = (
     ast.JoinedStr, ast.FormattedValue, ast.keyword, ast.Starred, ast.Subscript, ast.IfExp,
 )  # fmt: skip
 _MAX_DEPTH = 6
-RAISING = frozenset("assertRaises assertRaisesRegex raises".split())
-"""Functions that expect an exception from a block, or from a function that they are given."""
 
 HelperOf = Callable[[ast.Call], "tuple[Function, Scope, int] | None"]
 
@@ -187,7 +186,7 @@ class Scope:
             goes_out = prints_to_output(self.source, call, self._root)
             return _Use.LOOKED_AT if goes_out else _Use.OTHER
         if is_assertion(call, self._names) or name == "fail":
-            takes_function = name in RAISING and arg not in call.args[:1]
+            takes_function = name in EXPECT_ERRORS and arg not in call.args[:1]
             return _Use.OTHER if takes_function else _Use.LOOKED_AT
         if name == "raises" and self._names.library(call.func) == "pytest.raises":
             return _Use.LOOKED_AT if arg in call.args[:1] else _Use.OTHER

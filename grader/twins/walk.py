@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from grader.source.allowed import EXPECT_ERRORS
 from grader.source.names import Function
 from grader.twins.leaving import breaks, fails, leaves, leaves_finally, may_leave
 from grader.twins.names import Names, call_name
-from grader.twins.scopes import RAISING, HelperOf, Scope
+from grader.twins.scopes import HelperOf, Scope
 from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, row_bindings, stays, stored_names, table_rows
 from grader.twins.values import Bound
@@ -202,12 +203,12 @@ class Walk:
 
     def _raising(self, context: ast.expr, frame: Frame) -> tuple[ast.expr, Frame] | None:
         """Return the context that expects an exception; a helper of the suite may make it."""
-        if call_name(context) in RAISING:
+        if call_name(context) in EXPECT_ERRORS:
             return context, frame
         helper = self._helper(context, frame) if isinstance(context, ast.Call) else None
         match helper:
             case (ast.FunctionDef(body=[*_, ast.Return(value=ast.Call() as made)]), scope, env):
-                if call_name(made) in RAISING:
+                if call_name(made) in EXPECT_ERRORS:
                     return made, self._inner(scope, env, frame)
             case _:
                 pass
