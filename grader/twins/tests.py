@@ -43,19 +43,19 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
     sources = [
         SuiteSource(case.id, case.source.encode("utf-8", "surrogatepass")) for case in tests.cases
     ]
-    mentioned = [_mentioned(source) for source in sources]
-    counts = Counter(name for names in mentioned for name in names)
+    needed = [_needed(source) for source in sources]
+    counts = Counter(name for names in needed for name in names)
     of_setup, mentioned_in_setup = Names([setup]), _mentioned(setup)
-    for source, own_names in zip(sources, mentioned, strict=True):
+    for source, own in zip(sources, needed, strict=True):
         names = Names([source], of_setup)
-        elsewhere = frozenset(name for name in own_names if counts[name] > 1)
+        elsewhere = frozenset(name for name in counts if counts[name] > (name in own))
         module = Helpers(names, [setup, source], mentioned_in_setup | elsewhere)
         walk = Walk(names, module.helper_of(None), noted=noted, everywhere=everything)
         scope = module.scope(source)
         walk.block(source.tree.body, Frame(source=source, scope=scope, env={}))
-        own = [(source.name, 0, len(source.content))]
+        spans = [(source.name, 0, len(source.content))]
         if len(sources) == 1:
-            own.append((SETUP, 0, len(setup.content)))
+            spans.append((SETUP, 0, len(setup.content)))
         for reached in walk.found:
             reader = ExpectationReader(names, reached, frozenset(), everything=everything)
             for expectation in reader.read():
@@ -64,8 +64,30 @@ def _of_script(tests: ScriptTests, *, everything: bool) -> Iterator[Found]:
                     expectation=expectation,
                     names=names,
                     reader=reader,
-                    own=tuple(own),
+                    own=tuple(spans),
                 )
+
+
+def _needed(source: SuiteSource) -> frozenset[str]:
+    """Return the names that a case may read before it gives them a value itself.
+
+    Cases of a script share a namespace, so a value that one of them gives may be for a later one.
+    """
+    needed: set[str] = set()
+    bound: set[str] = set()
+    for statement in source.tree.body:
+        names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=target)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value)
+            ):
+                names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+                needed |= names - bound
+                bound.add(target)
+            case _:
+                needed |= names - bound
+    return frozenset(needed)
 
 
 def _mentioned(source: SuiteSource) -> frozenset[str]:

@@ -399,3 +399,28 @@ def test_test_whose_name_is_bound_again_is_not_changed(after: str) -> None:
         in_class = top + "class TestIt:\n" + textwrap.indent(function, "    ")
         assert find_sites(module(in_class))
         assert not find_sites(module(in_class + textwrap.indent(after, "    ")))
+
+
+@pytest.mark.parametrize(
+    ("cases", "is_own"),
+    [
+        (("want = 91\nassert f(1) == want", "want = 82\nassert f(2) == want"), True),
+        (("want: int = 91\nassert f(1) == want", "want = 82\nassert f(2) == want"), True),
+        (("want = 90 + 1\nassert f(1) == want", "want = 80 + 2\nassert f(2) == want"), True),
+        (("want = 91\nassert f(1) == want", "assert f(1) == want\nwant = 82"), False),
+        (("want = 91\nassert f(1) == want", "want = want + 1\nassert f(2) == want"), False),
+        (("want = 91\nassert f(1) == want", "def later(): return want\nassert f(2) == 82"), False),
+    ],
+)
+def test_variable_that_no_other_case_needs_is_changed_where_it_gets_its_value(
+    cases: tuple[str, str], *, is_own: bool
+) -> None:
+    """A submission can read the variables of a script's tests by name."""
+    tests = script(*cases)
+    for twin in make_twins(tests, ["0"], seeded(1), collected=["0", "1"]):
+        assert isinstance(twin.tests, ScriptTests)
+        binding, asserted = twin.tests.cases[0].source.splitlines()
+        before, _ = cases[0].splitlines()
+        if twin.changed:
+            assert (asserted == "assert f(1) == want") is is_own
+            assert (binding == before) is not is_own
