@@ -75,6 +75,9 @@ class Recorder:
         """Merge the phases of a test, subtests included; anything but a pass stays."""
         expected_failure = hasattr(report, "wasxfail")
         if report.failed:
+            if not self._details and isinstance(report.longrepr, str):
+                # It passed, but must fail.
+                self._details = {"type": "Failed", "message": report.longrepr}
             assertion = self._details.get("type") in ("AssertionError", "Failed")
             self._outcome = "failed" if assertion and report.when == "call" else "error"
         elif report.skipped and self._outcome == "passed":
