@@ -98,6 +98,7 @@ class _Confirmation:
         self._references = references
         self._lineup = lineup
         self._trusted: set[CaseKey] = set()
+        self._reference_runs: dict[Twin, TwinRun] = {}
         self._signs: set[Suspicion] = set()
 
     def graded(self) -> Graded:
@@ -162,11 +163,14 @@ class _Confirmation:
     def _tally(self, runs: Sequence[TwinRun], *, are_all: bool) -> dict[CaseKey, Standing]:
         """Return how each case stands.
 
-        A reference that passes a changed case, too, shows that the change proves nothing.
+        A reference that passes a changed case, too, shows that the change proves nothing, for
+        example since a case before it has left just that value behind.
         """
         while True:
             found = Tally(runs=runs, are_all=are_all, trusted=self._trusted).standings()
-            forged = {key for key, each in found.items() if each.state is State.FORGED}
+            forged = {
+                key for key, each in found.items() if each.state is State.FORGED or each.guessed
+            }
             trusted = self._passed_by_reference(runs, forged) if forged else set()
             if not trusted:
                 return found
@@ -183,7 +187,10 @@ class _Confirmation:
         for run in runs:
             passed = {key for key in trusted if run.twin.pick(key) and run.passed(key)}
             if passed:
-                again = TwinRun(run.twin, run_together(reference, self._slot, run.twin.tests))
+                again = self._reference_runs.get(run.twin)
+                if again is None:
+                    again = TwinRun(run.twin, run_together(reference, self._slot, run.twin.tests))
+                    self._reference_runs[run.twin] = again
                 trusted -= {key for key in passed if not again.passed(key)}
         return trusted
 

@@ -204,6 +204,37 @@ def test_state_that_a_changed_case_leaves_behind_is_no_forgery(slot: Slot) -> No
         assert len(passed(graded.cases)) == len(cases)
 
 
+LOCK = """
+class Lock:
+    held = False
+    def take(self):
+        was_held, Lock.held = Lock.held, True
+        return not was_held
+    def free(self):
+        Lock.held = False
+"""
+LOCK_CASES = [
+    "lock = Lock()\nassert lock.take() is True\nassert lock.take() is False\nlock.free()",
+    "lock = Lock()\nassert lock.take() is True\nlock.free()",
+    "lock = Lock()\nassert Lock.held is False\nassert lock.take() is True\nlock.free()",
+    "assert Lock.held is False",
+]
+
+
+def test_reference_tells_state_that_a_changed_case_leaves_behind_from_a_guess(slot: Slot) -> None:
+    """In a run the last case passes where it is changed, and in another it fails unchanged."""
+    suite = Suite(right=LOCK, cases=LOCK_CASES, reference=LOCK)
+    for _ in range(25):
+        graded = grade(slot, suite, "# Right.\n" + LOCK)
+        assert not graded.tampered
+        assert len(passed(graded.cases)) == len(LOCK_CASES)
+    wrong = LOCK.replace("return not was_held", "return True")
+    for _ in range(10):
+        graded = grade(slot, suite, wrong)
+        assert not graded.tampered
+        assert passed(graded.cases) <= {"1", "2", "3"}
+
+
 def test_wrong_program_that_meets_a_changed_value_has_failed(slot: Slot) -> None:
     code = "class Flag:\n    pass\ndef is_even(n): return n % 2 == 1"
     cases = [f"is_even.__name__\nassert is_even({n}) is {n % 2 == 0}" for n in range(6)]
