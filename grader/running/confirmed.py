@@ -109,13 +109,13 @@ class _Confirmation:
             SuiteError: A case has no twin, and confirmed integrity is required.
         """
         found = self._line_up(self._lineup.twins(), ())
-        doubtful = [*self._in(State.UNSURE, found), *self._lucky(found)]
+        latest = found
         for line_up in (self._lineup.twins, self._lineup.last_twins):
+            doubtful = [*self._in(State.UNSURE, found), *self._lucky(latest)]
             if not doubtful or self._has_lost(found):
                 break
-            again = self._line_up(line_up(doubtful), doubtful)
-            found |= {key: _both(found[key], again[key]) for key in doubtful if key in again}
-            doubtful = self._in(State.UNSURE, found)
+            latest = self._line_up(line_up(doubtful), doubtful)
+            found = found | latest
         return self._graded(found)
 
     def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
@@ -250,13 +250,6 @@ class _Confirmation:
             tampered=any(each.state is State.FORGED for each in found.values()),
             signs=frozenset(self._signs),
         )
-
-
-def _both(first: Standing, again: Standing) -> Standing:
-    """Return how a case stands after another line-up."""
-    if first.state is State.PASSED and again.guessed:
-        return replace(first, state=State.FORGED)
-    return again
 
 
 def _have_ids(runs: Sequence[TwinRun], keys: Collection[CaseKey]) -> bool:

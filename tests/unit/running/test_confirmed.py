@@ -128,6 +128,17 @@ def test_cases_that_a_liar_has_guessed_are_not_paid_either(slot: Slot) -> None:
         assert graded.tampered or not passed(graded.cases)
 
 
+def test_cases_that_a_liar_has_guessed_in_a_later_line_up_are_not_paid_either(slot: Slot) -> None:
+    """Failures that stand for several exceptions leave most cases unsure after two runs."""
+    unsure = "if sys.counted_runs < 3:\n            raise ExceptionGroup('', [ValueError()])"
+    code = COUNTING.replace("return", f"{unsure}\n        return").format(lies=[3, 6, 9])
+    counts = []
+    for _ in range(8):
+        sys.counted_runs = 0  # type: ignore[attr-defined]
+        counts.append(len(passed(grade(slot, MANY, code).cases)))
+    assert sum(counts) <= len(counts)
+
+
 def test_seeing_other_cases_fail_does_not_tell_what_is_changed(slot: Slot) -> None:
     # The last case is changed together with all others, so that nothing is seen, 1 in 2**19 times.
     graded = grade(slot, MANY, SEEING)
