@@ -261,7 +261,9 @@ def _result(standing: Standing) -> CaseResult:
     result = standing.result
     match standing.state:
         case State.OPEN:
-            return replace(result, verdict=Verdict.SKIPPED, feedback="not run", evidence=None)
+            passed = result.verdict is Verdict.PASSED
+            words = "not confirmed, since another case had failed" if passed else "not run"
+            return replace(result, verdict=Verdict.SKIPPED, feedback=words, evidence=None)
         case State.UNSURE if result.verdict is Verdict.PASSED:
             words = "passed, but not each time that the same test ran"
             return replace(result, verdict=Verdict.FAILED, feedback=words)

@@ -2,7 +2,8 @@
 
 A case counts as it went where its own expectation is unchanged. But a right program fails what is
 changed, and a test that fails ends early, which may disturb the tests after it. So a failure is
-certain only if nothing disturbed the run before it.
+certain only if nothing disturbed the run before it. A wrong program may pass what is changed; then
+the passes after that do not count either.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -114,12 +115,15 @@ class Tally:
     def standings(self) -> dict[CaseKey, Standing]:
         """Return how each case of the suite stands, in the order of the suite."""
         certain = [not run.is_broken for run in self.runs]
+        fair = [True] * len(self.runs)
         found = {}
         for key in self._keys():
-            found[key] = self._standing(key, certain)
+            found[key] = self._standing(key, certain, fair)
             for number, run in enumerate(self.runs):
                 if run.failed_by_change(key) and not self._fails_there_anyway(key, run, certain):
                     certain[number] = False
+                elif run.passed(key) and not self._passes_unchanged(key):
+                    fair[number] = False
         return found
 
     def _keys(self) -> Iterator[CaseKey]:
@@ -134,10 +138,17 @@ class Tally:
             if not was_lost and not is_skipped:
                 yield key
 
-    def _standing(self, key: CaseKey, certain: Sequence[bool]) -> Standing:
+    def _standing(self, key: CaseKey, certain: Sequence[bool], fair: Sequence[bool]) -> Standing:
+        """Return how a case stands.
+
+        Args:
+            key: The case.
+            certain: Of each run, whether no case before failed because it was changed.
+            fair: Of each run, whether no case before passed that fails in the suite as it is.
+        """
         right = [n for n, run in enumerate(self.runs) if run.twin.pick(key) is None]
         wrong = [n for n, run in enumerate(self.runs) if run.twin.pick(key) is not None]
-        passed = [n for n in right if self.runs[n].passed(key)]
+        passed = [n for n in right if self.runs[n].passed(key) and fair[n]]
         failed = [n for n in right if not self.runs[n].passed(key)]
         forged = [n for n in wrong if self.runs[n].passed(key) and key not in self.trusted]
         elsewhere = [
@@ -164,6 +175,9 @@ class Tally:
         if forged or not passed:
             return standing(State.UNSURE, *failed)
         return standing(State.PASSED, *passed)
+
+    def _passes_unchanged(self, key: CaseKey) -> bool:
+        return any(run.twin.pick(key) is None and run.passed(key) for run in self.runs)
 
     def _fails_there_anyway(self, key: CaseKey, run: TwinRun, certain: Sequence[bool]) -> bool:
         """Tell whether a changed case ends where it also ends if it is unchanged."""

@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -165,9 +165,7 @@ def joint_changes(
             by_source.setdefault(source, {})[leaf] = others
     for source, known in by_source.items():
         changes: dict[tuple[Edit, ...], None] = {}
-        for _ in range(_JOINT_TRIES):
-            kept = [leaf for leaf in known if rng.random() < _JOINT_SHARE]
-            picked = {leaf: rng.choice(known[leaf]) for leaf in kept or [rng.choice([*known])]}
+        for picked in _combinations(known, rng):
             trees: dict[ast.AST, ast.expr] = {leaf: tree for leaf, (_, tree) in picked.items()}
             after = Values(found.names, env, trees).of(expectation.expected)
             if apart(before, after, expectation.tolerance):
@@ -178,6 +176,19 @@ def joint_changes(
                 break
         if changes:
             yield source, [*changes], False
+
+
+def _combinations(
+    known: Mapping[ast.expr, Sequence[tuple[Edit, ast.expr]]], rng: Random
+) -> Iterator[dict[ast.expr, tuple[Edit, ast.expr]]]:
+    """Yield changes of most of the literals, each time chosen at random."""
+    if len(known) == 1:
+        ((leaf, others),) = known.items()
+        yield from ({leaf: other} for other in rng.sample(others, len(others)))
+        return
+    for _ in range(_JOINT_TRIES):
+        kept = [leaf for leaf in known if rng.random() < _JOINT_SHARE]
+        yield {leaf: rng.choice(known[leaf]) for leaf in kept or [rng.choice([*known])]}
 
 
 def _joint_others(

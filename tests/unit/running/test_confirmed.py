@@ -11,10 +11,14 @@ from contextlib import closing
 
 import pytest
 
+from grader.model import TestSuite
 from grader.model.verdict import Integrity, Verdict
+from grader.running.judged import run_judged
+from grader.running.references import References
+from grader.running.task import Task
 from grader.sandbox.contract import Sandbox, Slot
 from grader.sandbox.fake.backend import FakeSandbox
-from tests.hostile.judged_suites import Suite, grade, passed
+from tests.hostile.judged_suites import LIMITS, Suite, grade, passed
 
 COUNTING = """
 import sys
@@ -189,7 +193,7 @@ def test_wrong_cases_fail_among_those_that_are_disturbed(slot: Slot, wrong: list
     suite = registry_suite(5)
     # In plain Python, a case that fails leaves its account behind, so that all others fail.
     right = {str(n) for n in range(wrong[0])}
-    for _ in range(10):
+    for _ in range(25):
         graded = grade(slot, suite, code)
         assert not graded.tampered
         assert passed(graded.cases) == right
@@ -343,3 +347,21 @@ def test_rows_that_the_submission_adds_are_not_believed(native_sandbox: Sandbox)
         graded = grade(opened, Suite(right="", module=module), ADDING)
     assert len(graded.cases) == 3
     assert not passed(graded.cases)
+
+
+def test_cases_whose_runs_were_not_over_say_so(slot: Slot) -> None:
+    suite = suite_of(2, 3, 4, 5)
+    code = "class N(int): ...\ndef square(n): return N(n * n) if n != 3 else missing"
+    task = Task(
+        suite=TestSuite(tests=suite.tests, format="hostile"),
+        code=code,
+        limits=LIMITS,
+        stop_early=True,
+        require=None,
+    )
+    for _ in range(10):
+        first, second, *_ = run_judged(task, slot, References()).cases
+        assert second.verdict is Verdict.RUNTIME_ERROR
+        assert first.verdict in (Verdict.SKIPPED, Verdict.PASSED)
+        if first.verdict is Verdict.SKIPPED:
+            assert first.feedback in ("not run", "not confirmed, since another case had failed")
