@@ -25,6 +25,9 @@ _LUCK = 3
 """Right guesses for each wrong one that may be luck. A guess among two values is right half of the
 time; a wrong program meets a changed value seldom."""
 
+_LINE_UPS = 12
+"""The most line-ups after the first. Each decides at least one of the cases that it is for."""
+
 _random = random.SystemRandom()
 
 
@@ -110,19 +113,25 @@ class _Confirmation:
         """
         found = self._line_up(self._lineup.twins(), ())
         latest = found
-        for line_up in (self._lineup.twins, self._lineup.last_twins):
+        for _ in range(_LINE_UPS):
             doubtful = [*self._in(State.UNSURE, found), *self._lucky(latest)]
             if not doubtful or self._has_lost(found):
                 break
-            latest = self._line_up(line_up(doubtful), doubtful)
+            latest = self._line_up(self._lineup.twins(doubtful), doubtful)
             found = found | latest
         return self._graded(found)
 
     def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
-        """Return cases that passed, if others look guessed: these may be the lucky guesses."""
-        guessed = sum(each.guessed for each in found.values())
+        """Return cases that passed, if others look guessed: these may be the lucky guesses.
+
+        If a case that looks guessed runs again, those that passed under the same conditions do,
+        too. Else code that sees which cases change once more would know of which it was wrong.
+        """
+        guessed = [each.state for each in found.values() if each.guessed]
         passed = [key for key in self._in(State.PASSED, found) if self._lineup.has(key)]
-        return passed if guessed and len(passed) <= _LUCK * guessed else []
+        if len(passed) <= _LUCK * guessed.count(State.FAILED):
+            return passed
+        return [key for key in passed if State.UNSURE in guessed and found[key].disturbed]
 
     def _line_up(
         self, twins: Iterator[Twin], doubtful: Collection[CaseKey]

@@ -96,6 +96,8 @@ class Standing:
     guessed: bool = False
     """Whether it passed where it was changed, and failed where it was not. A wrong program does so
     by chance; code that guesses what is changed does so for each wrong guess."""
+    disturbed: bool = False
+    """Whether something may have disturbed each of its runs."""
 
 
 @dataclass(kw_only=True)
@@ -157,15 +159,18 @@ class Tally:
             if not self.runs[n].passed(key) and not self.runs[n].failed_by_change(key)
         ]
 
+        disturbed = not any(certain)
+
         def standing(state: State, *numbers: int, guessed: bool = False) -> Standing:
             runs = [self.runs[n].ran for n in (*numbers, *right, *wrong)]
             run = next(run for run in runs if key in run.results)
-            return Standing(state, run.results[key], run, guessed)
+            return Standing(state, run.results[key], run, guessed, disturbed)
 
         sure_failures = [n for n in (*failed, *elsewhere) if certain[n]]
         if forged and failed:
-            # It has shown which value it takes for the right one. There is no second guess.
-            return standing(State.FAILED, *failed, guessed=True)
+            # What changed cases left behind may have done this.
+            state = State.UNSURE if self.are_all and disturbed else State.FAILED
+            return standing(state, *failed, guessed=True)
         if sure_failures:
             return standing(State.FAILED, *sure_failures)
         if passed and any(certain[n] for n in forged):

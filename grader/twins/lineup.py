@@ -15,9 +15,6 @@ _VALUES = {1: 6, 2: 3}
 """The number of values that each expectation has in turn, by the number of units that can change
 alone. Code that guesses which of the values are right must guess all of them."""
 _FEWEST_VALUES = 2
-_LAST_RUNS = 6
-_DRAWS = 50
-"""Draws of the last runs. If there are three cases, a third of the draws have no two runs alike."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,34 +76,6 @@ class Lineup:
         units = self._units(keys)
         runs = max((len(self._values[unit]) for unit in units), default=1)
         yield from self._line_up([(unit, self._column(unit, runs)) for unit in units], runs)
-
-    def last_twins(self, keys: Collection[CaseKey]) -> Iterator[Twin]:
-        """Yield such suites, one of which is the original.
-
-        No two of them are alike, if there are enough values for that.
-
-        Args:
-            keys: The cases to change.
-        """
-        units = self._units(keys)
-        columns: list[list[Pick | None]] = []
-        for _ in range(_DRAWS):
-            columns = self._last_columns(units)
-            # If several runs were alike, these would more likely be the original than others.
-            if len({*zip(*columns, strict=True)}) == _LAST_RUNS:
-                break
-        yield from self._line_up([*zip(units, columns, strict=True)], _LAST_RUNS)
-
-    def _last_columns(self, units: Sequence[Unit]) -> list[list[Pick | None]]:
-        """Return the values of units in each run, all of which are right in one of the runs."""
-        original = self._rng.randrange(_LAST_RUNS)
-        columns = []
-        for unit in units:
-            column = self._column(unit, _LAST_RUNS)
-            right = self._rng.choice([run for run in range(_LAST_RUNS) if column[run] is None])
-            column[original], column[right] = column[right], column[original]
-            columns.append(column)
-        return columns
 
     def _units(self, keys: Collection[CaseKey] | None) -> list[Unit]:
         units = [*self._values]

@@ -236,6 +236,26 @@ LOCK_CASES = [
 ]
 
 
+CHECKED_LATER = [
+    "assert Lock.held is False"
+    if n % 2
+    else "lock = Lock()\nassert lock.take() is True\nlock.free()"
+    for n in range(8)
+]
+
+
+@pytest.mark.parametrize("cases", [LOCK_CASES[1:], CHECKED_LATER])
+def test_right_program_passes_though_what_is_left_behind_looks_like_a_guess(
+    slot: Slot, cases: list[str]
+) -> None:
+    """In a run a case passes where it is changed, and in another it fails unchanged."""
+    for _ in range(25):
+        graded = grade(slot, Suite(right=LOCK, cases=cases), LOCK)
+        assert not graded.tampered
+        assert len(passed(graded.cases)) == len(cases)
+        assert graded.integrity is Integrity.CONFIRMED
+
+
 def test_reference_tells_state_that_a_changed_case_leaves_behind_from_a_guess(slot: Slot) -> None:
     """In a run the last case passes where it is changed, and in another it fails unchanged."""
     suite = Suite(right=LOCK, cases=LOCK_CASES, reference=LOCK)
@@ -279,7 +299,9 @@ class CountingSlot:
         ("def square(n): return missing", 1),
         ("class Square(int): ...\ndef square(n): return Square(n * n)", 2),
         ("class Square(int): ...\ndef square(n): return Square(n * n + 1)", 2),
-        ("class Square(int): ...\ndef square(n): return Square(n * n + (n > 10))", 4),
+        ("class Square(int): ...\ndef square(n): return Square(n * n + 1000 * (n > 10))", 4),
+        # Returns what changed cases expect more often than other wrong programs.
+        ("class Square(int): ...\ndef square(n): return Square(n * n + (n > 10))", 12),
     ],
 )
 def test_how_many_runs_a_verdict_takes(slot: Slot, code: str, most: int) -> None:

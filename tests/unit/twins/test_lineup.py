@@ -61,29 +61,6 @@ def test_only_wanted_cases_change_and_to_the_values_that_they_had() -> None:
     assert set(again) == before
 
 
-def test_one_of_the_last_runs_is_of_the_suite_as_it_is() -> None:
-    tests = suite(3)
-    places: Counter[int] = Counter()
-    for seed in range(60):
-        lineup = Lineup(tests, find_sites(tests), seeded(seed))
-        twins = [*lineup.last_twins([CaseKey(case.id) for case in tests.cases])]
-        assert len(twins) == 6
-        places.update(run for run, twin in enumerate(twins) if not twin.changed)
-        for case in tests.cases:
-            assert sum(twin.pick(CaseKey(case.id)) is None for twin in twins) == 3
-    assert set(places) == set(range(6))
-
-
-@pytest.mark.parametrize("cases", [1, 2, 3, 4, 8])
-def test_no_two_of_the_last_runs_are_alike(cases: int) -> None:
-    """The original always occurs, so values that occur together twice would likely be right."""
-    tests = suite(cases)
-    for seed in range(30):
-        lineup = Lineup(tests, find_sites(tests), seeded(seed))
-        twins = [*lineup.last_twins([CaseKey(case.id) for case in tests.cases])]
-        assert len({twin.tests for twin in twins}) == len(twins) == 6
-
-
 def test_a_suite_without_sites_is_run_once_as_it_is() -> None:
     tests = script("f(1)")
     (twin,) = Lineup(tests, find_sites(tests), seeded(1)).twins()
