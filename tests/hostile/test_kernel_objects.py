@@ -4,7 +4,10 @@ import platform
 
 import pytest
 
-from tests.hostile.conftest import Target
+from grader.model import SuiteFile
+from grader.sandbox import payload
+from grader.sandbox.contract import Program, RunBatch
+from tests.hostile.conftest import LIMITS, Target
 
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="the numbers of calls are those of x86-64"
@@ -104,6 +107,34 @@ print("result", function())
 def test_calls_of_another_machine_kill_the_process(target: Target, code: str) -> None:
     outcome = target.attack(MACHINE_CODE.format(code))
     assert (outcome.exit_signal, outcome.stdout) == (31, b"")
+
+
+MAPS = """
+print(*(line for line in open("/proc/self/maps") if {"w", "s"} <= set(line.split()[1])))
+"""
+
+
+@pytest.mark.parametrize("program", [Program.STDIN, Program.SCRIPT, Program.PYTEST])
+def test_no_memory_that_can_be_written_is_shared_with_the_zygote(
+    target: Target, program: Program
+) -> None:
+    """What a run writes there would change what the zygote executes for later runs."""
+    runs = {
+        Program.STDIN: b"",
+        Program.SCRIPT: payload.script("", ["1"], stop_early=False, apart=None),
+        Program.PYTEST: payload.pytest(["test_it.py"], [], stop_early=False, apart=None),
+    }
+    batch = RunBatch(
+        program=program,
+        source=MAPS,
+        runs=(runs[program],),
+        limits=LIMITS,
+        files=(SuiteFile(path="test_it.py", content=b"import solution\n\ndef test_it(): ..."),)
+        if program is Program.PYTEST
+        else (),
+    )
+    (outcome,) = target.slot.run(batch)
+    assert (outcome.exit_code, outcome.stdout.strip()) == (0, b""), outcome.stderr
 
 
 def test_power_cannot_be_had_by_executing(target: Target) -> None:

@@ -56,6 +56,8 @@ fails."""
 _syscall = ctypes.PyDLL(None, use_errno=True)["syscall"]
 _syscall.argtypes = [ctypes.c_long] * (1 + _ARGUMENTS)
 _syscall.restype = ctypes.c_long
+_mprotect = ctypes.PyDLL(None)["mprotect"]
+_mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 class Calls:
@@ -137,16 +139,14 @@ def find_function() -> Any:
     instructions = _INSTRUCTIONS.get(os.uname().machine)
     if instructions is None:
         return None
-    try:
-        page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-    except OSError:
-        return None
+    # Not shared: what a fork executes must not be able to change it here.
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     page.write(instructions)
-    function = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_void_p)(
-        ctypes.addressof(ctypes.c_char.from_buffer(page))
-    )
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    if _mprotect(address, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+        return None
     _pages.append(page)
-    return function
+    return ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_void_p)(address)
 
 
 _pages: list[mmap.mmap] = []
