@@ -51,6 +51,11 @@ class SuiteRun:
         return keys_of([*dict.fromkeys([*collected, *(case.id for case in self.cases)])])
 
     @cached_property
+    def collected(self) -> frozenset[CaseKey]:
+        """The same cases, in no order."""
+        return frozenset(self.keys.values())
+
+    @cached_property
     def results(self) -> Mapping[CaseKey, CaseResult]:
         """The results by case."""
         return {self.keys[case.id]: case for case in self.cases}

@@ -135,7 +135,7 @@ class Tally:
         for key in keys:
             was_lost = key.row is None and key.base in with_rows
             is_skipped = any(
-                key in run.ran.keys.values() and key not in run.ran.results for run in self.runs
+                key in run.ran.collected and key not in run.ran.results for run in self.runs
             )
             if not was_lost and not is_skipped:
                 yield key

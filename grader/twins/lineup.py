@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 
 from grader.model import PytestTests, ScriptTests, SuiteFile
@@ -17,7 +18,7 @@ alone. Code that guesses which of the values are right must guess all of them.""
 _FEWEST_VALUES = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Twin:
     """A suite with some expectations changed."""
 
@@ -27,10 +28,11 @@ class Twin:
 
     def pick(self, key: CaseKey) -> Pick | None:
         """Return what was changed of a case, which a right program then fails."""
-        for pick in self.changed:
-            if key in pick.site.cases or key.test in pick.site.cases:
-                return pick
-        return None
+        return self._picks.get(key) or self._picks.get(key.test)
+
+    @cached_property
+    def _picks(self) -> Mapping[CaseKey, Pick]:
+        return {case: pick for pick in self.changed for case in pick.site.cases}
 
 
 class Lineup:
@@ -57,6 +59,7 @@ class Lineup:
         self._values: dict[Unit, tuple[Pick | None, ...]] = {
             unit: (None, *unit.picks(most - 1, rng)) for unit in units
         }
+        self._unit_of = {case: unit for unit in units for case in unit.cases}
 
     @property
     def units(self) -> Collection[Unit]:
@@ -65,7 +68,7 @@ class Lineup:
 
     def has(self, key: CaseKey) -> bool:
         """Tell whether a case can change."""
-        return any(unit.has(key) for unit in self._values)
+        return key in self._unit_of or key.test in self._unit_of
 
     def twins(self, keys: Collection[CaseKey] | None = None) -> Iterator[Twin]:
         """Yield suites in a secret order; each expectation has each of its values equally often.
@@ -78,10 +81,10 @@ class Lineup:
         yield from self._line_up([(unit, self._column(unit, runs)) for unit in units], runs)
 
     def _units(self, keys: Collection[CaseKey] | None) -> list[Unit]:
-        units = [*self._values]
         if keys is None:
-            return units
-        return [unit for unit in units if any(unit.has(key) for key in keys)]
+            return [*self._values]
+        found = (self._unit_of.get(key) or self._unit_of.get(key.test) for key in keys)
+        return [*dict.fromkeys(unit for unit in found if unit is not None)]
 
     def _column(self, unit: Unit, runs: int) -> list[Pick | None]:
         """Return the value of a unit in each run, as equally often as the number of runs allows."""

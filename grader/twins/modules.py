@@ -289,10 +289,10 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
 
 
 def _bound_in(function: Function) -> frozenset[str]:
-    stored = {
-        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    return frozenset(stored | {n.arg for n in ast.walk(function) if isinstance(n, ast.arg)})
+    # Not of its decorators, which hold the rows of parameters.
+    nodes = [node for part in (function.args, *function.body) for node in ast.walk(part)]
+    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return frozenset(stored | {n.arg for n in nodes if isinstance(n, ast.arg)})
 
 
 def _is_indirect(call: ast.Call) -> bool:
