@@ -41,21 +41,26 @@ def watched(limits: Limits) -> Iterator[None]:
     It is raised between two instructions of Python code, so not before a sleep or a call into a
     library returns.
     """
-    thread, done = threading.get_ident(), threading.Event()
+    thread, done, was_hit = threading.get_ident(), threading.Event(), threading.Event()
     watcher = threading.Thread(
-        target=_watch, args=(limits, thread, done), name="limit watcher", daemon=True
+        target=_watch, args=(limits, thread, done, was_hit), name="limit watcher", daemon=True
     )
     watcher.start()
     try:
         yield
+    except LimitReached:
+        was_hit.clear()
+        raise
     finally:
         done.set()
         watcher.join()
-        # Take it back if it was set too late to be raised in the block.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+        if was_hit.is_set():
+            # It was set too late to be raised in the block, so take it back. Not otherwise: the
+            # interpreter would look for it for ever, and CPython 3.11 then hangs under a tracer.
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
 
 
-def _watch(limits: Limits, thread: int, done: threading.Event) -> None:
+def _watch(limits: Limits, thread: int, done: threading.Event, was_hit: threading.Event) -> None:
     wall_deadline = time.monotonic() + limits.wall_time_s
     cpu_deadline = time.process_time() + limits.cpu_time_s
     while not done.wait(_TICK_S):
@@ -65,6 +70,7 @@ def _watch(limits: Limits, thread: int, done: threading.Event) -> None:
             reached = WallTimeReached
         else:
             continue
+        was_hit.set()
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(thread), ctypes.py_object(reached)
         )
