@@ -247,6 +247,10 @@ class _Confirmation:
             )
             raise SuiteError(message)
         cases = [_result(each) for each in found.values()]
+        lost = [number for number, each in enumerate(found.values()) if each.state is State.FAILED]
+        if self._stop_early and lost:
+            # As if the runs had ended there. They had not, since a case may fail by a change.
+            cases[lost[0] + 1 :] = map(_not_run, cases[lost[0] + 1 :])
         # The verdict of the whole is that of its worst case.
         _, deciding = min(
             zip(cases, found.values(), strict=True),
@@ -270,14 +274,19 @@ def _result(standing: Standing) -> CaseResult:
     result = standing.result
     match standing.state:
         case State.OPEN:
-            passed = result.verdict is Verdict.PASSED
-            words = "not confirmed, since another case had failed" if passed else "not run"
+            if result.verdict is not Verdict.PASSED:
+                return _not_run(result)
+            words = "not confirmed, since another case had failed"
             return replace(result, verdict=Verdict.SKIPPED, feedback=words, evidence=None)
         case State.UNSURE if result.verdict is Verdict.PASSED:
             words = "passed, but not each time that the same test ran"
             return replace(result, verdict=Verdict.FAILED, feedback=words)
         case _:
             return result
+
+
+def _not_run(result: CaseResult) -> CaseResult:
+    return replace(result, verdict=Verdict.SKIPPED, feedback="not run", evidence=None)
 
 
 # ---------------------------------------------------------------- what can be changed

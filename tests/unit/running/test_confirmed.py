@@ -387,3 +387,22 @@ def test_cases_whose_runs_were_not_over_say_so(slot: Slot) -> None:
         assert first.verdict in (Verdict.SKIPPED, Verdict.PASSED)
         if first.verdict is Verdict.SKIPPED:
             assert first.feedback in ("not run", "not confirmed, since another case had failed")
+
+
+def test_what_comes_after_the_first_lost_case_is_not_run_if_grading_stops_early(
+    slot: Slot,
+) -> None:
+    """Its runs went on, since a case may fail by a change, and a later case may have hung."""
+    suite = suite_of(2, 3, 4, 5)
+    code = "class N(int): ...\ndef square(n):\n    if n == 5: raise MemoryError\n    return N(n)"
+    task = Task(
+        suite=TestSuite(tests=suite.tests, format="hostile"),
+        code=code,
+        limits=LIMITS,
+        stop_early=True,
+        require=None,
+    )
+    for _ in range(10):
+        cases = run_judged(task, slot, References()).cases
+        first = next(i for i, each in enumerate(cases) if each.verdict is not Verdict.SKIPPED)
+        assert all(each.feedback == "not run" for each in cases[first + 1 :])
