@@ -19,10 +19,11 @@ def test_each_value_of_a_case_occurs_once(cases: int, values: int) -> None:
     tests = suite(cases)
     for seed in range(10):
         twins = [*Lineup(tests, find_sites(tests), seeded(seed)).twins()]
-        assert len(twins) == values
+        # Of a single small number, fewer than five likely others may be drawn.
+        assert values - (cases == 1) <= len(twins) <= values
         for number in range(cases):
             picks = [twin.pick(CaseKey(str(number))) for twin in twins]
-            assert len({pick and pick.change for pick in picks}) == values
+            assert len({pick and pick.change for pick in picks}) == len(twins)
             assert picks.count(None) == 1
 
 
