@@ -15,7 +15,7 @@ from grader.model import TestSuite
 from grader.model.verdict import Integrity, Verdict
 from grader.running.judged import run_judged
 from grader.running.references import References
-from grader.running.task import Task
+from grader.running.task import Graded, Task
 from grader.sandbox.contract import Sandbox, Slot
 from grader.sandbox.fake.backend import FakeSandbox
 from tests.hostile.judged_suites import LIMITS, Suite, grade, passed
@@ -371,9 +371,8 @@ def test_rows_that_the_submission_adds_are_not_believed(native_sandbox: Sandbox)
     assert not passed(graded.cases)
 
 
-def test_cases_whose_runs_were_not_over_say_so(slot: Slot) -> None:
-    suite = suite_of(2, 3, 4, 5)
-    code = "class N(int): ...\ndef square(n): return N(n * n) if n != 3 else missing"
+def grade_early(slot: Slot, suite: Suite, code: str) -> Graded:
+    """Grade a submission until it is known that it does not pass."""
     task = Task(
         suite=TestSuite(tests=suite.tests, format="hostile"),
         code=code,
@@ -381,8 +380,14 @@ def test_cases_whose_runs_were_not_over_say_so(slot: Slot) -> None:
         stop_early=True,
         require=None,
     )
+    return run_judged(task, slot, References())
+
+
+def test_cases_whose_runs_were_not_over_say_so(slot: Slot) -> None:
+    suite = suite_of(2, 3, 4, 5)
+    code = "class N(int): ...\ndef square(n): return N(n * n) if n != 3 else missing"
     for _ in range(10):
-        first, second, *_ = run_judged(task, slot, References()).cases
+        first, second, *_ = grade_early(slot, suite, code).cases
         assert second.verdict is Verdict.RUNTIME_ERROR
         assert first.verdict in (Verdict.SKIPPED, Verdict.PASSED)
         if first.verdict is Verdict.SKIPPED:
@@ -395,14 +400,7 @@ def test_what_comes_after_the_first_lost_case_is_not_run_if_grading_stops_early(
     """Its runs went on, since a case may fail by a change, and a later case may have hung."""
     suite = suite_of(2, 3, 4, 5)
     code = "class N(int): ...\ndef square(n):\n    if n == 5: raise MemoryError\n    return N(n)"
-    task = Task(
-        suite=TestSuite(tests=suite.tests, format="hostile"),
-        code=code,
-        limits=LIMITS,
-        stop_early=True,
-        require=None,
-    )
     for _ in range(10):
-        cases = run_judged(task, slot, References()).cases
+        cases = grade_early(slot, suite, code).cases
         first = next(i for i, each in enumerate(cases) if each.verdict is not Verdict.SKIPPED)
         assert all(each.feedback == "not run" for each in cases[first + 1 :])
