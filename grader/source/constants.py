@@ -41,7 +41,7 @@ def holds(condition: ast.expr, names: Mapping[str, Any]) -> bool:
     """
     try:
         one, other = (bool(_value(condition, names, version)) for version in _VERSIONS)
-    except (TypeError, ValueError, IndexError, RecursionError) as error:
+    except (TypeError, ValueError, LookupError, RecursionError) as error:
         raise UnknownError from error
     if one is not other:
         raise UnknownError
