@@ -71,3 +71,14 @@ def test_modules_that_packages_list_in_their_docstrings_exist(repo_dir: Path) ->
             unknown += [f"{path}: {name}" for name in names if name not in known]
     assert unknown == []
     assert listed > 20
+
+
+def test_no_two_public_classes_share_a_name(repo_dir: Path) -> None:
+    places: dict[str, list[str]] = {}
+    for folder in ("grader", "sandbox_images", "worker"):
+        for path in (repo_dir / folder).rglob("*.py"):
+            for node in ast.parse(path.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(str(path.relative_to(repo_dir)))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+    assert len(places) > 400

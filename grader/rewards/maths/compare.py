@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from grader.rewards.maths.notation import clean
 from grader.rewards.maths.numerals import Number
-from grader.rewards.maths.units import Unit
+from grader.rewards.maths.units import UnitOfMeasure
 from grader.rewards.maths.values import (
     Approximation,
     Brackets,
@@ -239,11 +239,13 @@ class _Comparison:
         return self._same(left, right, 0.0 if is_exact and not self._is_loose else self._tolerance)
 
 
-def _unit(value: Value) -> Unit | None:
+def _unit(value: Value) -> UnitOfMeasure | None:
     return value.unit if isinstance(value, Number | Expression) else None
 
 
-def _factors(expected: Unit | None, answer: Unit | None) -> tuple[Fraction, Fraction] | None:
+def _factors(
+    expected: UnitOfMeasure | None, answer: UnitOfMeasure | None
+) -> tuple[Fraction, Fraction] | None:
     """Return the factors to a common unit; None if the units have different dimensions."""
     if expected is None or answer is None:
         return Fraction(1), Fraction(1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from grader.rewards.maths.notation import unwrapped
-from grader.rewards.maths.units import Unit
+from grader.rewards.maths.units import UnitOfMeasure
 
 _MAX_DIGITS = 60
 _MAX_EXPONENT = 400
@@ -19,13 +19,13 @@ class Number:
     is_exact: bool = True
     """False for decimals with a fraction, which may be rounded."""
     is_percent: bool = False
-    unit: Unit | None = None
+    unit: UnitOfMeasure | None = None
     digits: str = ""
     """The digits of a whole number as written."""
     has_base: bool = False
     """Whether a subscript gives the base of the digits."""
 
-    def with_unit(self, unit: Unit | None) -> "Number":
+    def with_unit(self, unit: UnitOfMeasure | None) -> "Number":
         """Return the same number with a unit."""
         return replace(self, unit=unit)
 

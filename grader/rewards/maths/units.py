@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class UnitOfMeasure:
     """A known unit."""
 
     dimension: frozenset[tuple[str, int]]
@@ -79,7 +79,7 @@ class Amount:
     """A text without its unit or trailing words."""
 
     text: str
-    unit: Unit | None = None
+    unit: UnitOfMeasure | None = None
 
 
 def split_unit(text: str) -> Amount:
@@ -121,7 +121,7 @@ def _words_behind(text: str) -> tuple[str, str, bool] | None:
     return None
 
 
-def unit_of(name: str) -> Unit | None:
+def unit_of(name: str) -> UnitOfMeasure | None:
     """Return the unit of a name in lower case, such as "km/h" or "square feet"; None if unknown."""
     for pattern, spelling in _SPELLED:
         name = pattern.sub(spelling, name)
@@ -134,7 +134,7 @@ def unit_of(name: str) -> Unit | None:
         power = int(match[2] or 1) * (-1 if number else 1)
         powers[base[0]] += base[1] * power
         factor *= base[2] ** power
-    return Unit(dimension=frozenset(powers.items()), factor=factor)
+    return UnitOfMeasure(dimension=frozenset(powers.items()), factor=factor)
 
 
 def _singular(name: str) -> str:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from grader.rewards.maths.notation import DOTS, balanced, split_at, unwrapped
 from grader.rewards.maths.numerals import Number, read_number
-from grader.rewards.maths.units import Unit, split_unit
+from grader.rewards.maths.units import UnitOfMeasure, split_unit
 
 _MAX_ITEMS = 64
 _MAX_DEPTH = 4
@@ -108,7 +108,7 @@ class Expression:
     """Any other answer, in a normal form that is cheap to compute."""
 
     text: str
-    unit: Unit | None = None
+    unit: UnitOfMeasure | None = None
 
     @property
     def is_relation(self) -> bool:

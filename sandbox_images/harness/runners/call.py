@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import loading, shared_code
 from sandbox_images.harness.runners.events import Reporter
-from sandbox_images.harness.runners.shared_code import Code
+from sandbox_images.harness.runners.shared_code import SharedCode
 from sandbox_images.harness.wire import values
 
 
@@ -22,7 +22,7 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     os._exit(0)
 
 
-def _load_and_call(run: ConfinedRun, code: Code, reporter: Reporter) -> None:
+def _load_and_call(run: ConfinedRun, code: SharedCode, reporter: Reporter) -> None:
     path = loading.path_of(run.bundle)
     where = "load"
     try:

@@ -19,7 +19,7 @@ from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.wire.orders import SEALED, Bundle
 
 
-class Code(NamedTuple):
+class SharedCode(NamedTuple):
     """What a run executes."""
 
     program: CodeType
@@ -27,7 +27,7 @@ class Code(NamedTuple):
     """None if it is not compiled yet."""
 
 
-def compile_source(run: ConfinedRun, reporter: Reporter) -> Code | None:
+def compile_source(run: ConfinedRun, reporter: Reporter) -> SharedCode | None:
     """Return the code of the submission, or report why it does not compile and return None.
 
     Compiles nothing if an earlier run of the batch has left the code.
@@ -39,18 +39,18 @@ def compile_source(run: ConfinedRun, reporter: Reporter) -> Code | None:
         if size == 0:
             return _compile_and_leave(run.bundle, run.code, reporter)
         if fcntl.fcntl(run.code, fcntl.F_GET_SEALS) == SEALED:
-            return Code(*marshal.loads(os.pread(run.code, size, 0)))  # noqa: S302 - sealed
+            return SharedCode(*marshal.loads(os.pread(run.code, size, 0)))  # noqa: S302 - sealed
         return _compile(run.bundle, reporter)  # the first run was stopped while it wrote
     finally:
         os.close(run.code)
 
 
-def _compile(bundle: Bundle, reporter: Reporter) -> Code | None:
+def _compile(bundle: Bundle, reporter: Reporter) -> SharedCode | None:
     program = loading.compile_source(bundle, reporter)
-    return None if program is None else Code(program)
+    return None if program is None else SharedCode(program)
 
 
-def _compile_and_leave(bundle: Bundle, descriptor: int, reporter: Reporter) -> Code | None:
+def _compile_and_leave(bundle: Bundle, descriptor: int, reporter: Reporter) -> SharedCode | None:
     """Compile the submission, and leave the code for the next runs if it is the same for them."""
     with contextlib.redirect_stderr(io.StringIO()) as said:
         program = loading.compile_source(bundle, reporter)
@@ -61,7 +61,7 @@ def _compile_and_leave(bundle: Bundle, descriptor: int, reporter: Reporter) -> C
         return None
     if before is not None and not warnings:  # which each run has to print
         _leave((program, before), descriptor)
-    return Code(program, before)
+    return SharedCode(program, before)
 
 
 def _keeps_order(code: CodeType) -> bool:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.runners import finalisation, loading, shared_code, streams
 from sandbox_images.harness.runners.events import Reporter, describe
-from sandbox_images.harness.runners.shared_code import Code
+from sandbox_images.harness.runners.shared_code import SharedCode
 from sandbox_images.harness.wire.orders import Bundle
 
 _OWN_FILES = (__file__, loading.__file__)
@@ -33,7 +33,7 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     os._exit(status)
 
 
-def _run_to_its_end(code: Code, bundle: Bundle) -> tuple[int, dict[str, str] | None]:
+def _run_to_its_end(code: SharedCode, bundle: Bundle) -> tuple[int, dict[str, str] | None]:
     """Execute the program; return its exit status and what it raised and did not catch, as data.
 
     When this returns, no code here refers to what the program made.
@@ -53,7 +53,7 @@ def _run_to_its_end(code: Code, bundle: Bundle) -> tuple[int, dict[str, str] | N
     return status, uncaught
 
 
-def _execute(code: Code, bundle: Bundle) -> BaseException | None:
+def _execute(code: SharedCode, bundle: Bundle) -> BaseException | None:
     try:
         module = loading.new_module("__main__", bundle, code.prelude)
         _discount_own_frames()

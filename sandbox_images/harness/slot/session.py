@@ -41,7 +41,7 @@ class SessionLost(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class SessionState:
     """A process that a step can be forked from."""
 
     pid: int
@@ -70,7 +70,9 @@ class StepSource:
     cpu_time_s = 0.0
     is_standing = False
 
-    def __init__(self, state: State, listener: int | None, reap: Callable[[], int | None]) -> None:
+    def __init__(
+        self, state: SessionState, listener: int | None, reap: Callable[[], int | None]
+    ) -> None:
         """Take over a process that waits for its order.
 
         Args:
@@ -181,7 +183,7 @@ class SessionStates:
         self._limits = limits
         self._most_states = most_states
         self._harness_pids = harness_pids
-        self._states: dict[int, State] = {}
+        self._states: dict[int, SessionState] = {}
         self._next = 0
         self._files_of: int | None = None
         """The state whose files are in the work area; None if no state has such files."""
@@ -201,7 +203,7 @@ class SessionStates:
             if said is None or said.what != PARKED:
                 raise SlotBroken("a session did not start")
             self._own_bytes = self._inherited_bytes = processes.memory_bytes(said.pid)
-            self._add(State(pid=said.pid, line=line, inherited_bytes=self._own_bytes))
+            self._add(SessionState(pid=said.pid, line=line, inherited_bytes=self._own_bytes))
         except BaseException:
             self.close()
             raise
@@ -361,7 +363,7 @@ class SessionStates:
             return self._ask({"op": "put"}, (files.descriptor,))
         return None
 
-    def _fork(self, parent: State) -> State | None:
+    def _fork(self, parent: SessionState) -> SessionState | None:
         """Fork a process that waits for its order; return None if there is none in time."""
         line, theirs = session_lines.open_line()
         with theirs:
@@ -371,9 +373,9 @@ class SessionStates:
             line.close()
             return None
         inherited_bytes = processes.memory_bytes(parent.pid)
-        return State(pid=said.pid, line=line, inherited_bytes=inherited_bytes)
+        return SessionState(pid=said.pid, line=line, inherited_bytes=inherited_bytes)
 
-    def _reap(self, parent: State) -> int | None:
+    def _reap(self, parent: SessionState) -> int | None:
         """Return the wait status of the process that a state forked last; None if unknown."""
         said = self._have(parent, REAP, (), answers_at=parent.line)
         if said is None or said.pid != parent.pid:
@@ -381,7 +383,12 @@ class SessionStates:
         return session_lines.read_status(said.what)
 
     def _have(
-        self, state: State, what: str, descriptors: tuple[int, ...], *, answers_at: socket.socket
+        self,
+        state: SessionState,
+        what: str,
+        descriptors: tuple[int, ...],
+        *,
+        answers_at: socket.socket,
     ) -> Said | None:
         """Wake a state to do `what`, and return its answer; None if there is none in time."""
         processes.send_signal(state.pid, signal.SIGCONT)
@@ -402,7 +409,7 @@ class SessionStates:
             return None
         return session_lines.hear(line)
 
-    def _settle(self, source: StepSource, child: State, ended: Ended) -> str | None:
+    def _settle(self, source: StepSource, child: SessionState, ended: Ended) -> str | None:
         """Kill all of a step but its process; return why that cannot be a state, if it cannot."""
         if source.is_parked and ended.limit_hit in _HARMLESS:
             threads = _await_single(child.pid)
@@ -442,7 +449,7 @@ class SessionStates:
                 raise SessionLost("the session has ended: processes of a step could not be killed")
             time.sleep(_SWEEP_PAUSE_S)
 
-    def _add(self, state: State) -> int:
+    def _add(self, state: SessionState) -> int:
         number, self._next = self._next, self._next + 1
         self._states[number] = state
         if number == 0:
@@ -452,7 +459,7 @@ class SessionStates:
         self._files_of = number
         return number
 
-    def _end(self, states: Iterable[State]) -> None:
+    def _end(self, states: Iterable[SessionState]) -> None:
         for state in states:
             processes.kill(state.pid)
             state.line.close()
