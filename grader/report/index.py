@@ -189,8 +189,6 @@ class GradedFile:
         try:
             row = read_row(line.text, line.number)
         except InputError as error:
-            if not is_folder:
-                raise
             message = f"{line.file.path}: {error}"
             raise InputError(message) from error
         conditions = row.report.conditions

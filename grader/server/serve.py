@@ -71,8 +71,9 @@ def check_exposure(settings: ServerSettings) -> None:
     if settings.token is not None or settings.anonymous or is_loopback(settings.host):
         return
     message = (
-        f"other machines could reach {settings.host} and run code here without a token: set "
-        "GRADER_SERVER_TOKEN, or GRADER_SERVER_ANONYMOUS=true if the network is yours alone"
+        f"other machines could reach {settings.host or 'all addresses'} and run code here without "
+        "a token: set GRADER_SERVER_TOKEN, or GRADER_SERVER_ANONYMOUS=true if the network is "
+        "yours alone"
     )
     raise ConfigurationError(message)
 

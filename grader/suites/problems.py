@@ -182,7 +182,8 @@ def parse_object(text: bytes) -> dict[str, Any]:
         InputError: It is not JSON, or not an object.
     """
     try:
-        value = json.loads(text.decode("utf-8-sig"))
+        # Without its end, so that an error there has a column of this line.
+        value = json.loads(text.decode("utf-8-sig").rstrip("\r\n"))
     except UnicodeDecodeError as error:
         message = f"not UTF-8: byte 0x{text[error.start]:02x} at offset {error.start}"
         raise InputError(message) from error

@@ -310,6 +310,7 @@ def test_damaged_table_is_refused(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         pytest.param(b'{"a": 1,}', "not JSON: .* at column [89]", id="comma"),
+        pytest.param(b'{"a": 1\n', "not JSON: .* at column 8;", id="ends early"),
         pytest.param(b'{"a": 1} {"a": 2}', "not JSON: Extra data at column 10", id="two"),
         pytest.param(b'{"a": "\xff"}', "not UTF-8: byte 0xff at offset 7", id="bytes"),
         pytest.param(b"[1]", "JSON, but an array; expected an object", id="array"),

@@ -125,7 +125,7 @@ def test_changed_file_is_not_shown(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         pytest.param(b"", "no graded row", id="empty"),
-        pytest.param(b'{"id": 1}\n', "line 1 was not written by", id="not graded"),
+        pytest.param(b'{"id": 1}\n', r"a\.jsonl: line 1 was not written by", id="not graded"),
         pytest.param(b"\x1f\x8b...", "is damaged", id="gzip"),
         pytest.param(b"PAR1...", "is a Parquet file", id="parquet"),
     ],
