@@ -14,7 +14,7 @@ import pytest
 
 from grader.model.verdict import Verdict
 from grader.sandbox.contract import Sandbox, Slot
-from tests.hostile.judged_suites import Suite, grade, verdicts
+from tests.hostile.judged_suites import Suite, grade, run_apart, verdicts
 
 _FOLDER = Path(__file__).with_name("features")
 _SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n)+)", re.MULTILINE)
@@ -58,3 +58,59 @@ def test_feature_passes_in_a_script(slot: Slot, name: str, body: str) -> None:
 
     assert [case.verdict for case in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
     assert not graded.tampered
+
+
+DIGITS = """
+import subprocess, sys
+
+def written(digits):
+    try:
+        return len(str(10**digits))
+    except ValueError:
+        return "too long"
+
+def limit_of_a_program():
+    command = [sys.executable, "-c", "import sys; print(sys.get_int_max_str_digits())"]
+    return int(subprocess.check_output(command))
+
+def refuse(digits):
+    raise ValueError(10**digits)
+"""
+AS_IN_PYTEST = """
+import pytest
+from solution import limit_of_a_program, refuse, written
+
+def test_digits():
+    assert written(4299) == 4300
+    assert written(5000) == "too long"
+    assert limit_of_a_program() == 4300
+"""
+MESSAGE = """
+def test_message():
+    with pytest.raises(ValueError):
+        refuse(5000)
+"""
+IN_ONE_PROCESS = """
+def test_own_limit():
+    import sys
+    assert sys.get_int_max_str_digits() == 4300
+"""
+
+
+@pytest.mark.parametrize("standing", [True, False])
+def test_digits_are_limited_as_in_pytest(slot: Slot, standing: bool) -> None:
+    suite = Suite(right=DIGITS, module=AS_IN_PYTEST)
+    cases, _ = run_apart(slot, suite, DIGITS, standing=standing)
+    assert [case.verdict for case in cases] == [Verdict.PASSED], verdicts(cases)
+
+
+@pytest.mark.parametrize("more", [MESSAGE, IN_ONE_PROCESS])
+def test_digits_are_limited_whatever_else_tests_do(slot: Slot, more: str) -> None:
+    cases = grade(slot, Suite(right=DIGITS, module=AS_IN_PYTEST + more), DIGITS).cases
+    assert [case.verdict for case in cases] == [Verdict.PASSED] * 2, verdicts(cases)
+
+
+def test_digits_are_not_limited_in_a_script(slot: Slot) -> None:
+    for more in ("", "written.kept = 1"):
+        suite = Suite(right=DIGITS, setup=more, cases=["assert written(5000) == 5001"])
+        assert [case.verdict for case in grade(slot, suite, DIGITS).cases] == [Verdict.PASSED]

@@ -21,7 +21,8 @@ _RUNNERS = {
     "script": script.run,
     "judge_script": script.judge,
     "judge_scripts": standing.serve_scripts,
-    "serve": serve.run,
+    "serve_pytest": serve.run,
+    "serve_script": serve.run,
     "session": session.serve,
 }
 

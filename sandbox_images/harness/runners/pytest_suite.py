@@ -39,6 +39,7 @@ def serve_from_session(wait_for_run: Callable[[], ConfinedRun]) -> NoReturn:
     Args:
         wait_for_run: Carries out orders, and returns in the processes that it forks for runs.
     """
+    judging.limit_digits()
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     pytest.main([*BASE_ARGS], plugins=[_Session(wait_for_run)])
     os._exit(0)

@@ -13,6 +13,8 @@ from sandbox_images.harness.split.channel import Channel, ChannelClosed
 
 def run(run: ConfinedRun, _reporter: Reporter) -> NoReturn:
     """Serve until the tests are over."""
+    if run.program == "serve_pytest":
+        judging.limit_digits()
 
     def load() -> types.ModuleType | dict[str, Any]:
         code = loading.try_to_compile(run.bundle)

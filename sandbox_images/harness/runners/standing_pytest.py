@@ -74,6 +74,7 @@ def serve_from_session(wait_for_run: Callable[[], ConfinedRun]) -> NoReturn:
     Args:
         wait_for_run: Carries out orders, and returns in the processes that it forks for judges.
     """
+    judging.limit_digits()
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in _MODULES_OF_TESTS:
         importlib.import_module(name)

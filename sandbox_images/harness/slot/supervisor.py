@@ -508,7 +508,7 @@ class Supervisor:
         def pair() -> list[Party]:
             ends = [end.detach() for end in socket.socketpair()]
             return [
-                Party(candidates, "serve", bundle=code, channel=ends[0]),
+                Party(candidates, f"serve_{batch.program}", bundle=code, channel=ends[0]),
                 Party(judges(), f"judge_{batch.program}", bundle=tests, channel=ends[1]),
             ]
 

@@ -64,7 +64,11 @@ def encode_exception(error: BaseException) -> Json:
     if EXCEPTIONS.get(kind.__name__) is not kind or vars(error):
         raise UnencodableError(f"an exception of type {kind.__qualname__}")
     encoded = [kind.__name__, encode(error.args)]
-    if str(_make(kind, error.args)) != str(error):
+    try:
+        is_whole = str(_make(kind, error.args)) == str(error)
+    except ValueError:  # an integer of too many digits
+        is_whole = False
+    if not is_whole:
         raise UnencodableError(f"a {kind.__name__} that says more than what it was made from")
     return encoded
 
