@@ -11,7 +11,7 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.model import CaseResult, GradeReport, Submission
 from grader.model.verdict import Verdict
-from grader.sandbox.absent import AbsentSandbox
+from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring.policies import score_report
 
 
@@ -20,7 +20,7 @@ class InstantEngine(GradingEngine):
 
     def __init__(self, settings: Settings) -> None:
         """Open nothing."""
-        super().__init__(settings, sandbox=AbsentSandbox())
+        super().__init__(settings, sandbox=FakeSandbox())
         self._run_s = float(os.environ.get("BENCHMARK_RUN_S", "0"))
 
     def grade(self, submission: Submission, **_: Any) -> GradeReport:
