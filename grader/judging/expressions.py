@@ -6,6 +6,7 @@ gains it nothing: a value that it forges has to be right, too.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from grader.judging import evidence
 from grader.judging.ending import Finding, find_fault
@@ -20,8 +21,11 @@ _EXPRESSION_CHARS = 160
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
-def shown_values(stdout: bytes, mark: str, count: int) -> list[str]:
-    """Return the values of expressions, in order, up to the first that was not shown.
+def shown_values(stdout: bytes, mark: str, count: int) -> list[str | None]:
+    """Return the values of expressions, in order, up to the last that was shown.
+
+    One that was not shown is None, as after an error that ended one test but not the others. Of
+    values in another order than the expressions', the first counts.
 
     Args:
         stdout: What the program printed.
@@ -29,9 +33,10 @@ def shown_values(stdout: bytes, mark: str, count: int) -> list[str]:
         count: How many expressions there are.
     """
     line = re.compile(rb"^%b (\d{1,9}) (.*)$" % re.escape(mark.encode()), re.MULTILINE)
-    values: list[str] = []
+    values: list[str | None] = []
     for match in line.finditer(stdout):
-        if int(match[1]) == len(values) < count:
+        if len(values) <= (number := int(match[1])) < count:
+            values += [None] * (number - len(values))
             values.append(match[2].decode("utf-8", "replace"))
     return values
 
@@ -52,30 +57,36 @@ def find_run_fault(outcome: RunOutcome, language: Language, limits: Limits) -> F
 def judge_expressions(
     cases: Sequence[ExpressionCase],
     expected: Sequence[str],
-    got: Sequence[str],
+    got: Sequence[str | None],
     outcome: RunOutcome,
     fault: Finding | None,
 ) -> list[CaseResult]:
     """Judge the one run that evaluated all cases.
 
-    What ended the run is the result of the first case without a value, or of the last one; those
-    after it are skipped.
+    What ended the run is the result of the first case after the last with a value, or of the last
+    one; those after it are skipped. Any other case without a value is a runtime error, and so tells
+    why the run ended badly after all others had a value.
 
     Args:
         cases: At least one.
         expected: The value that each must have, as text.
-        got: The values that the submission's expressions had, up to the first without one.
+        got: The values that the submission's expressions had, up to the last that was shown.
         outcome: The run.
         fault: Why it did not end in order, if it did not.
     """
+    words = "the {} ended before this expression had a value"
+    ended = Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words.format("test"))
+    crash = fault if fault is not None and fault.verdict is Verdict.RUNTIME_ERROR else ended
     results = [
-        _compared(case, wanted, value, outcome)
+        _result_of(case, crash, outcome, wanted)
+        if value is None
+        else _compared(case, wanted, value, outcome)
         for case, wanted, value in zip(cases, expected, got, strict=False)
     ]
     if fault is None and len(got) < len(cases):
-        words = "the program ended before this expression had a value"
-        fault = Finding(verdict=Verdict.RUNTIME_ERROR, feedback=words)
-    if fault is not None:
+        fault = replace(ended, feedback=words.format("program"))
+    is_told = fault is crash and None in got and len(got) == len(cases)
+    if fault is not None and not is_told:
         at = min(len(got), len(cases) - 1)
         results[at:] = [_result_of(cases[at], fault, outcome, expected[at])]
     skipped = Finding(verdict=Verdict.SKIPPED, feedback="not run")

@@ -29,8 +29,9 @@ OUTCOME = RunOutcome(
     [
         pytest.param(b"\nmark 0 a\n\nmark 1 b\n\nmark 2 c\n", ["a", "b", "c"], id="all"),
         pytest.param(b"hello\nmark 0 a\nmore\nmark 1 b\n", ["a", "b"], id="between other output"),
-        pytest.param(b"mark 0 a\nmark 2 c\n", ["a"], id="one is missing"),
+        pytest.param(b"mark 0 a\nmark 2 c\n", ["a", None, "c"], id="one is missing"),
         pytest.param(b"mark 0 a\nmark 0 b\nmark 1 c\n", ["a", "c"], id="the first counts"),
+        pytest.param(b"mark 1 b\nmark 0 a\n", [None, "b"], id="in another order"),
         pytest.param(b"x mark 0 a\n", [], id="inside a line"),
         pytest.param(b"mark 0 a\nmark 1 b\nmark 2 c\nmark 3 d\n", ["a", "b", "c"], id="too many"),
         pytest.param(b"mark 0 \xff\n", ["\N{REPLACEMENT CHARACTER}"], id="no text"),
@@ -38,7 +39,7 @@ OUTCOME = RunOutcome(
         pytest.param(b"", [], id="nothing"),
     ],
 )
-def test_values_are_read_in_order(stdout: bytes, values: list[str]) -> None:
+def test_values_are_read_in_order(stdout: bytes, values: list[str | None]) -> None:
     assert shown_values(stdout, "mark", 3) == values
 
 
@@ -48,6 +49,7 @@ def test_any_output_gives_no_more_values_than_expressions(stdout: bytes, count: 
 
 
 CRASH = Finding(verdict=Verdict.RUNTIME_ERROR, feedback="on purpose")
+SLOW = Finding(verdict=Verdict.TIME_LIMIT, feedback="too slow")
 
 
 @pytest.mark.parametrize(
@@ -58,11 +60,16 @@ CRASH = Finding(verdict=Verdict.RUNTIME_ERROR, feedback="on purpose")
         pytest.param(["0"], CRASH, ["passed", "runtime_error", "skipped"], id="crash"),
         pytest.param(["0"], None, ["passed", "runtime_error", "skipped"], id="exit code 0"),
         pytest.param(["0", "1", "2"], CRASH, ["passed", "passed", "runtime_error"], id="end"),
+        pytest.param(
+            [None, "1", "2"], None, ["runtime_error", "passed", "passed"], id="test ended"
+        ),
+        pytest.param(["0", None, "2"], CRASH, ["passed", "runtime_error", "passed"], id="told"),
+        pytest.param([None, "1"], SLOW, ["runtime_error", "passed", "time_limit"], id="then slow"),
         pytest.param([], CRASH, ["runtime_error", "skipped", "skipped"], id="at once"),
     ],
 )
 def test_each_case_gets_its_verdict(
-    got: list[str], fault: Finding | None, verdicts: list[str]
+    got: list[str | None], fault: Finding | None, verdicts: list[str]
 ) -> None:
     results = judge_expressions(CASES, ["0", "1", "2"], got, replace(OUTCOME), fault)
     assert [str(result.verdict) for result in results] == verdicts
