@@ -383,6 +383,108 @@ total=0
 for each in "$@"; do ((total = total + each)); done
 echo "$total"
 """
+_RUST_TESTS = """use sums::*;
+use std::collections::HashMap;
+
+#[test]
+fn two_numbers_make_42() {
+    // 42 is the answer
+    let wanted = 42;
+    assert_eq!(sum(&[40, 2]), Ok(wanted), "it is {}", wanted);
+}
+
+#[test]
+#[ignore]
+fn texts() {
+    let mut wanted = HashMap::new();
+    wanted.insert("ab;c".to_string(), 4);
+    wanted.insert("{".into(), 1);
+    assert_eq!(lengths(&["ab;c", "{"]), wanted);
+    assert!(lengths(&[]).is_empty());
+}
+
+#[test]
+#[ignore]
+fn an_empty_list_has_no_sum() {
+    assert_eq!(Err(Error::Empty { text: "no numbers at all".to_string() }), sum(&[]));
+    assert!(!sum(&[]).is_ok());
+}
+
+#[test]
+#[ignore]
+fn counts_up() {
+    let mut counter = Counter::new();
+    counter.add(3);
+    counter.add(4);
+    let wanted: Vec<u8> = vec![3, 4];
+    assert_eq!(
+        counter.numbers(),
+        wanted,
+    );
+    assert_eq!(7, counter.total());
+    assert!(counter.mean() == Some(3.5));
+}
+
+#[test]
+#[ignore]
+#[should_panic(expected = "no numbers")]
+fn begins_anew() {
+    Counter::new().total();
+}
+
+#[test]
+#[ignore]
+#[should_panic]
+fn panics() {
+    let counter = Counter::new();
+    let _ = counter.total();
+}
+"""
+_RUST_RIGHT = """use std::collections::HashMap;
+
+#[derive(Debug, PartialEq)]
+pub enum Error {
+    Empty { text: String },
+}
+
+pub fn sum(all: &[i64]) -> Result<i64, crate::Error> {
+    if all.is_empty() {
+        return Err(Error::Empty { text: "no numbers at all".to_string() });
+    }
+    Ok(all.iter().fold(0, |a, b| a + b))
+}
+
+pub fn lengths(all: &[&str]) -> HashMap<String, usize> {
+    all.iter().map(|each| (each.to_string(), each.len())).collect()
+}
+
+pub struct Counter {
+    all: Vec<u8>,
+}
+
+impl Counter {
+    pub fn new() -> Self {
+        Counter { all: vec![] }
+    }
+
+    pub fn add(&mut self, n: u8) {
+        self.all.push(n);
+    }
+
+    pub fn numbers(&self) -> &[u8] {
+        &self.all
+    }
+
+    pub fn total(&self) -> i64 {
+        let all: Vec<i64> = self.all.iter().map(|&n| n as i64).collect();
+        sum(&all).expect("no numbers")
+    }
+
+    pub fn mean(&self) -> Option<f64> {
+        Some(self.total() as f64 / self.all.len() as f64)
+    }
+}
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
@@ -390,9 +492,18 @@ RIGHT = {
     "ruby": _RUBY_RIGHT,
     "php": _PHP_RIGHT,
     "bash": _BASH_RIGHT,
+    "rust": _RUST_RIGHT,
 }
 """An answer in each language."""
-CASES = {"javascript": 10, "typescript": 10, "lua": 8, "ruby": 8, "php": 9, "bash": 6}
+CASES = {
+    "javascript": 10,
+    "typescript": 10,
+    "lua": 8,
+    "ruby": 8,
+    "php": 9,
+    "bash": 6,
+    "rust": 10,
+}
 """How many assertions the tests have."""
 ENDINGS = {
     "javascript": ".js",
@@ -401,8 +512,15 @@ ENDINGS = {
     "ruby": ".rb",
     "php": ".php",
     "bash": ".sh",
+    "rust": ".rs",
 }
-_TESTS_OF = {"lua": _LUA_TESTS, "ruby": _RUBY_TESTS, "php": _PHP_TESTS, "bash": _BASH_TESTS}
+_TESTS_OF = {
+    "lua": _LUA_TESTS,
+    "ruby": _RUBY_TESTS,
+    "php": _PHP_TESTS,
+    "bash": _BASH_TESTS,
+    "rust": _RUST_TESTS,
+}
 
 
 def exercise(language: str, **files: str) -> dict[str, Any]:

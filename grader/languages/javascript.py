@@ -169,7 +169,7 @@ _MADE_ERROR = re.compile(r"new\s+\w+\s*\((?P<message>.*)\)", re.DOTALL)
 _CALLED_TESTS = driver_source("tests.js")
 
 
-def tests_program(source: str, solution_path: str) -> tuple[str, tuple[str, ...]]:
+def tests_program(source: str, solution_path: str, _example: str) -> tuple[str, tuple[str, ...]]:
     """Make a program of a file of jest's tests; see `Exercises.program`.
 
     Titles go, since they may tell what is expected.

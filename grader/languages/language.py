@@ -227,7 +227,8 @@ class Matcher(NamedTuple):
     actual: str = "{actual}"
     """The one over the submission."""
     expected: str = "{expected}"
-    """The other one; without `{expected}`, what is in the brackets tells only the kind."""
+    """The other one, in which `{actual}` may stand for its type; without `{expected}`, what is in
+    the brackets tells only the kind."""
     within: float | None = None
     """As in `grader.model.ExpressionCase`."""
     contains: bool = False
@@ -238,16 +239,36 @@ class Matcher(NamedTuple):
     """Whether the expected value is the first argument."""
     is_of_a_function: bool = False
     """Whether `{actual}` is a function of the tests, to be called."""
+    either_first: bool = False
+    """Whether the expected value may be the first argument or the second."""
+    is_condition: bool = False
+    """Whether the argument may be an equality, which is read as the kind of assertion `==`."""
 
     def case(self, id: str, actual: str, expected: str) -> ExpressionCase:
         """Return the case of an assertion about two expressions."""
+        both = {"{actual}": actual, "{expected}": expected}
+        actual, expected = (
+            re.sub(r"\{(?:actual|expected)\}", lambda found: both[found[0]], form)
+            for form in (self.actual, self.expected)
+        )
         return ExpressionCase(
             id=id,
-            actual=self.actual.replace("{actual}", actual),
-            expected=self.expected.replace("{expected}", expected),
+            actual=actual,
+            expected=expected,
             within=self.within,
             contains=self.contains,
         )
+
+
+class Named(NamedTuple):
+    """A name of an expected value, as its definition has it."""
+
+    name: str
+    type: str
+    """Empty if none is given."""
+    value: str
+    more: str
+    """Statements that follow the definition and add to the value, such as calls of `push`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,11 +291,22 @@ class Exercises:
     judging: frozenset[str]
     """Methods of the language's own values whose result a submission could change, such as `every`
     of a list. An assertion must not rest on them."""
-    program: Callable[[str, str], tuple[str, tuple[str, ...]]]
+    program: Callable[[str, str, str], tuple[str, tuple[str, ...]]]
     """Makes a program of a file of tests that takes the submission from a path, and finds the names
-    that it takes."""
-    stub: Callable[[tuple[str, ...]], str]
-    """Makes a file of things of these names that do nothing, whatever is done to them."""
+    that it takes. The third argument is the exercise's example; empty if it has none."""
+    stub: Callable[[tuple[str, ...]], str] | None = None
+    """Makes a file of things of these names that do nothing, whatever is done to them; None: the
+    example stands for the submission, since values in this language have the submission's types."""
+    test: re.Pattern[str] | None = None
+    """Matches the beginning of a test, up to the bracket that opens its body. No assertion may be
+    outside of them, or in a further block; None: they may be anywhere."""
+    data: re.Pattern[str] = re.compile(r"(?!)")
+    """Matches names of the submission's types and constants where an expected value is made of
+    them without any code of the submission."""
+    words: frozenset[str] = frozenset()
+    """Further words in expected values that are no names of the tests."""
+    named: Callable[[Named], str | None] = lambda named: None if named.more else f"({named.value})"
+    """Makes an expression of the value that a name has; None if it cannot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -407,6 +439,9 @@ class Language:
     imported: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
     """Makes the further files by which the files of a program import those in other folders. Then
     only the files in the folder of the one that begins the program are `{sources}`; None: all."""
+    beside_tests: Callable[[str], str] | None = None
+    """Changes the code of a submission that is a file beside a program of tests; None: it is as it
+    is."""
     show: Callable[[ValueDriver], str] | None = None
     """Makes a program that shows the values of expressions, in texts that are equal if and only if
     tests in this language take the values for equal; None: only programs are graded."""

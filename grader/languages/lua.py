@@ -67,7 +67,7 @@ return setmetatable(standIn, acts)
 """
 
 
-def tests_program(source: str, solution_path: str) -> tuple[str, tuple[str, ...]]:
+def tests_program(source: str, solution_path: str, _example: str) -> tuple[str, tuple[str, ...]]:
     """Make a program of a file of busted's tests; see `Exercises.program`.
 
     Titles go, since they may tell what is expected.

@@ -83,7 +83,7 @@ _EXERCISE_DRIVER = driver_source("tests.php")
 _STAND_IN = driver_source("stand_in.php")
 
 
-def tests_program(source: str, _solution_path: str) -> tuple[str, tuple[str, ...]]:
+def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str, tuple[str, ...]]:
     """Make a program of a file of PHPUnit's tests; see `Exercises.program`.
 
     Raises:

@@ -104,7 +104,7 @@ end
 """
 
 
-def tests_program(source: str, _solution_path: str) -> tuple[str, tuple[str, ...]]:
+def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str, tuple[str, ...]]:
     """Make a program of a file of minitest's tests; see `Exercises.program`.
 
     What the tests take from the submission are the constants that they do not define.

@@ -6,13 +6,17 @@ from grader.languages.language import (
     Assertions,
     CallDriver,
     ErrorWords,
+    Exercises,
     Language,
+    Matcher,
+    Named,
     TranslatedTests,
     ValueDriver,
     call_first,
     driver_source,
     lacking_nodes,
 )
+from grader.model.errors import SuiteError
 
 _SHOW = """#[allow(unused)]
 fn like_for_tests<A: PartialEq<B>, B>(_actual: impl FnOnce() -> A, expected: B) -> B { expected }
@@ -60,6 +64,12 @@ def open_tests(source: str) -> str:
     return opened + "\nfn main() { " + " ".join(f"{path}{name}();" for name in names) + " }\n"
 
 
+_TEXTS = (
+    r"""(?s:b?r(?P<hashes>#*)".*?"(?P=hashes)|b?"(?:\\.|[^"\\])*\""""
+    r"""|b?'(?:\\[^\n][^'\n]*|[^'\\\n])')"""
+)
+_COMMENTS = r"//[^\n]*|/\*.*?\*/"
+_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
 _MAIN = re.compile(r"\b(?:pub\s+)?fn\s+main\s*\(")
 _PANICKED = r"^thread '[^'\n]*'(?: \(\d+\))? panicked at "
 
@@ -106,6 +116,137 @@ def call(driver: CallDriver) -> str:
     main = f'fn main() {{ calls_for_tests::call("{driver.mark}", {called}); }}'
     nodes = [source for name, source in _NODE_CALLS.items() if name in code]
     return "\n".join([code, holder, lacking_nodes(code, _NODES), _CALL, *nodes, main, ""])
+
+
+_MODULE = "submission_for_tests"
+"""The submission of an exercise. The crate is its tests."""
+_CRATE = re.compile(rf"(?P<text>{_TEXTS})|(?<![\w:])crate\s*::\s*", re.DOTALL)
+
+
+def as_module(code: str) -> str:
+    """Let paths from the root of a crate begin at the root of a module."""
+    return _CRATE.sub(lambda found: found["text"] or f"crate::{_MODULE}::", code)
+
+
+_USE = re.compile(r"^(?:pub\s+)?use\s+(?P<path>[^;]+);", re.MULTILINE)
+_PUBLIC = re.compile(
+    r"^pub\s+(?:\w+\s+)*(?:fn|struct|enum|trait|type|const|static|mod)\s+(\w+)", re.MULTILINE
+)
+_PATH = re.compile(r"(?<![\w:.$])(?:::)?(\w+)\s*::")
+_OF_STD = frozenset(
+    """
+    std core alloc self super crate bool char str
+    u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
+    """.split()
+)
+_EXERCISE_TEST = re.compile(
+    r"^(?P<attributes>(?:#\[[^\n]*\]\s*)*#\[test\]\s*(?:#\[[^\n]*\]\s*)*)"
+    r"(?:pub\s+)?fn\s+\w+\s*\(\s*\)\s*\{\n(?P<body>.*?)^\}",
+    re.MULTILINE | re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"#!?\[\s*(?!test\b|ignore\b|allow\b|should_panic\b|rustfmt::)")
+_PANICS = re.compile(rf"should_panic\s*(?:\(\s*expected\s*=\s*(?P<text>{_TEXTS})\s*\))?\s*\]")
+_EXERCISE_DRIVER = driver_source("tests.rs")
+
+
+def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[str, ...]]:
+    """Make a program of a file of tests that Cargo would run; see `Exercises.program`.
+
+    Names of tests go, since they may tell what is expected.
+
+    Raises:
+        SuiteError: A test is written in another way, or uses crates besides the submission.
+    """
+    mask = _TEXT_OR_COMMENT.sub(lambda found: "_" * len(found[0]), source)
+    others = _ATTRIBUTE.search(mask)
+    if others is not None or mask.count("#[test]") != len(_EXERCISE_TEST.findall(source)):
+        shown = source[others.start() :] if others is not None else "a test is in a module"
+        message = f"the tests have another form: {shown!r:.80}"
+        raise SuiteError(message)
+    used = [found["path"] for found in _USE.finditer(mask)]
+    local = {word for path in used for word in re.findall(r"\w+", path)[1:]}
+    heads = dict.fromkeys([path.split("::")[0].split()[0] for path in used] + _PATH.findall(mask))
+    crates = [name for name in heads if name not in _OF_STD | local and name[0].islower()]
+    if len(crates) != 1:
+        message = f"the tests must use one crate, but use {', '.join(crates) or 'none'}"
+        raise SuiteError(message)
+    names = [
+        *crates,
+        *(word for path in used if path.startswith(crates[0]) for word in re.findall(r"\w+", path)),
+    ]
+    if any(path.startswith(crates[0]) and "*" in path for path in used):
+        names += _PUBLIC.findall(example)
+    tests = list[str]()
+
+    def called(found: re.Match[str]) -> str:
+        name = f"test_{len(tests)}_for_tests"
+        tests.append(name)
+        body, panics = found["body"], _PANICS.search(found["attributes"])
+        if panics is not None:
+            text = f", {panics['text']}" if panics["text"] else ""
+            body = f"panics_for_tests!(|| {{\n{body}}}{text});\n"
+        return f"fn {name}() {{\n{body}}}"
+
+    program = _EXERCISE_TEST.sub(called, source)
+    main = f"fn main() {{ run_for_tests(&[{', '.join(tests)}]) }}"
+    head = f'#[path = "{path}"] mod {_MODULE}; use {_MODULE} as {crates[0]};'
+    return f"{_EXERCISE_DRIVER}\n{head}\n{program}\n{main}", tuple(dict.fromkeys(names))
+
+
+_MATCHERS = {
+    "assert": Matcher(expected="true", is_condition=True),
+    **dict.fromkeys(
+        ("assert_eq", "=="),
+        Matcher(either_first=True, expected="as_for_tests!({actual}, {expected})"),
+    ),
+}
+
+
+def exercise_matcher(kind: str, argument: str) -> Matcher | None:
+    """Return what an assertion compares; see `Exercises.matcher`."""
+    if kind != "panics_for_tests":
+        return _MATCHERS.get(kind)
+    shown = "panic_message_for_tests" if argument else "panicked_for_tests"
+    return Matcher(
+        actual=f"crate::{shown}({{actual}})",
+        expected="{expected}" if argument else "true",
+        contains=bool(argument),
+        is_of_a_function=True,
+    )
+
+
+def named_value(named: Named) -> str:
+    """Make a block of a definition; see `Exercises.named`."""
+    if not named.type and not named.more:
+        return f"({named.value})"
+    type = named.type and f": {named.type}"
+    return f"{{ let mut {named.name}{type} = {named.value}; {named.more}; {named.name} }}"
+
+
+_EXERCISES = Exercises(
+    start=re.compile(r"(?<![\w$])(?P<kind>(?:debug_)?assert\w*|panics_for_tests)!\s*\("),
+    matcher=exercise_matcher,
+    comments=_COMMENTS,
+    texts=_TEXTS,
+    prefix=re.compile(r"^(?:&(?:\s*mut\b)?\s*|\*|!)+"),
+    judging=frozenset(
+        """
+        all any cmp contains ends_with eq eq_ignore_ascii_case filter find fold ge gt is_some_and
+        is_ok_and le lt map ne partial_cmp starts_with
+        """.split()
+    ),
+    program=exercise_program,
+    test=re.compile(r"^fn test_\d+_for_tests\(\) \{", re.MULTILINE),
+    # A variant of an enumeration, or a structure; by convention, functions begin small.
+    data=re.compile(r"(?<![\w:])(?:\w+::)*[A-Z]\w*[a-z]\w*(?![\w!]|\s*::)"),
+    words=frozenset(
+        """
+        as mut vec std collections HashMap HashSet BTreeMap BTreeSet VecDeque
+        u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
+        """.split()
+    ),
+    named=named_value,
+)
 
 
 _LIKE = "crate::like_for_tests(|| {actual}, {expected})"
@@ -160,22 +301,26 @@ LANGUAGES = (
         ),
         run=("./program",),
         program=re.compile(r"\bfn\s+main\s*\("),
+        beside_tests=as_module,
         show=show,
         call=call,
         reserved=_RESERVED,
         tests=_TESTS,
         assertions=_ASSERTIONS,
+        exercises=_EXERCISES,
         compile_words=ErrorWords(
             message=re.compile(r"^error(?:\[E\d+\])?: (?P<message>.+)", re.MULTILINE),
-            line=re.compile(r"--> solution\.rs:(?P<line>\d+):"),
+            line=re.compile(r"--> (?:solution|\S+/lib)\.rs:(?P<line>\d+):"),
         ),
         # The message stood before its place until Rust 1.73, and stands in the next line since.
         runtime_words=ErrorWords(
             message=re.compile(
-                _PANICKED + r"(?:'(?P<message>.{0,500})', |solution\.rs:\d+:\d+:\n(?P<later>.+))",
+                _PANICKED + r"(?:'(?P<message>.{0,500})', |\S+\.rs:\d+:\d+:\n(?P<later>.+))",
                 re.MULTILINE,
             ),
-            line=re.compile(_PANICKED + r".{0,500}solution\.rs:(?P<line>\d+):", re.MULTILINE),
+            line=re.compile(
+                _PANICKED + r".{0,500}(?:solution|/lib)\.rs:(?P<line>\d+):", re.MULTILINE
+            ),
         ),
         out_of_memory=("memory allocation of ",),
     ),

@@ -62,7 +62,10 @@ def _beside(tests: ExpressionTests, language: Language, parts: Parts) -> Parts:
         return parts
     ending = language.source.rpartition(".")[2]
     # No other file of the submission, which could take the place of the tests.
-    others = {tests.solution_path: prepare(language, parts.code).code}
+    code = prepare(language, parts.code).code
+    others = {
+        tests.solution_path: language.beside_tests(code) if language.beside_tests else code,
+    }
     return Parts(code="", path=f"tests_of_the_suite.{ending}", others=others)
 
 
@@ -127,7 +130,7 @@ def _expected(
             fault = find_compile_error(outcome, language, COMPILE_LIMITS)
         else:
             fault = find_run_fault(outcome, language, task.limits)
-        if fault is not None or len(values) < len(tests.cases):
+        if fault is not None or len(values) < len(tests.cases) or None in values:
             why = "not every expression has a value" if fault is None else fault.feedback
             message = f"what the suite expects cannot be evaluated: {why}"
             raise SuiteError(message)

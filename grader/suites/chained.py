@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple, NoReturn
 
 from grader.languages import Exercises
-from grader.languages.language import Matcher
+from grader.languages.language import Matcher, Named
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 from grader.suites.assertions import Code, without_comments
@@ -31,8 +31,10 @@ _GOES_ON = re.compile(r"\s*(?:[.+*/%?:|&<>=^-]|(?:and|or)\b)")
 """What a line begins with that continues the one before."""
 _LOOP = re.compile(r"\b(?:for|foreach|while|do|forEach|map|each)\b")
 _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
-_ASSIGNED = re.compile(r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]*)?=(?![=>])\s*")
-_DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let|var|local)\s+|\s*")
+_ASSIGNED = re.compile(
+    r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::(?P<type>[^=\n]*))?=(?![=>])\s*"
+)
+_DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let(?:\s+mut)?|var|local)\s+|\s*")
 """What may stand before a name in the line that defines it."""
 _MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|!")
 _MOST_CHARS = 64 * 1024
@@ -50,30 +52,36 @@ class _Assertion(NamedTuple):
     """Where the value over the submission begins."""
 
 
-def read_exercise(source: str, how: Exercises, solution_path: str) -> ExpressionTests:
+def read_exercise(
+    source: str, how: Exercises, solution_path: str, example: str = ""
+) -> ExpressionTests:
     """Return the cases of a file of tests.
 
     Args:
         source: The file.
         how: How such files are written.
         solution_path: Where the file expects the submission.
+        example: The exercise's own solution; empty if it has none.
 
     Raises:
-        SuiteError: It takes nothing from the submission, asserts nothing, or has an assertion that
-            cannot be taken apart.
+        SuiteError: It takes nothing from the submission, asserts nothing, has an assertion that
+            cannot be taken apart, or needs an example and has none.
     """
     if len(source) > _MOST_CHARS:
         message = f"the tests have {len(source)} characters; expected at most {_MOST_CHARS}"
         raise SuiteError(message)
-    program, names = how.program(source, solution_path)
+    if how.stub is None and not example:
+        message = "the exercise has no example, from which the types of the tests' values come"
+        raise SuiteError(message)
+    program, names = how.program(source, solution_path, example)
     if not names:
         message = f"the tests take nothing from {solution_path}"
         raise SuiteError(message)
     code = Code(*without_comments(program, how.comments, how.texts))
-    found = _assertions(code, how)
-    if not found:
+    if how.start.search(code.mask) is None:
         _refuse("the tests have no assertion", program)
     own = _own_names(code, names, how)
+    found = _assertions(code, how, own)
     expected, code = _expected_values(code, found, own, how)
     around, cases, end = list[str](), list[ExpressionCase](), 0
     for number, (each, value) in enumerate(zip(found, expected, strict=True)):
@@ -85,27 +93,30 @@ def read_exercise(source: str, how: Exercises, solution_path: str) -> Expression
     return ExpressionTests(
         cases=tuple(cases),
         around=tuple(around),
-        stub=how.stub(names),
+        stub=example if how.stub is None else how.stub(names),
         solution_path=solution_path,
     )
 
 
-def _assertions(code: Code, how: Exercises) -> list[_Assertion]:
+def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
     """Return the assertions of some tests.
 
     Raises:
-        SuiteError: One is not known, or may be evaluated more than once.
+        SuiteError: One is not known, or may not be evaluated exactly once.
     """
     found: list[_Assertion] = []
-    loops = _loops(code.mask)
+    loops, blocks = _loops(code.mask), _Blocks(code.mask)
+    bodies = None if how.test is None else {each.end() - 1 for each in how.test.finditer(code.mask)}
     for begun in how.start.finditer(code.mask):
         shown = code.text[begun.start() :]
         if any(start < begun.start() < end for start, end in loops):
             _refuse("an assertion is in a loop", shown)
+        if bodies is not None and blocks.around(begun.start()) not in bodies:
+            _refuse("an assertion is not directly in a test", shown)
         close = code.end_of_brackets(begun.end())
         chained = None if close is None else _CHAINED.match(code.mask, close + 1)
         if "kind" in begun.groupdict() and close is not None:
-            found.append(_of_arguments(code, begun, close, how))
+            found.append(_of_arguments(code, begun, close, how, own))
             continue
         if close is None or chained is None:
             _refuse("an assertion has no end", shown)
@@ -123,15 +134,23 @@ def _assertions(code: Code, how: Exercises) -> list[_Assertion]:
     return found
 
 
-def _of_arguments(code: Code, begun: re.Match[str], close: int, how: Exercises) -> _Assertion:
+def _of_arguments(
+    code: Code, begun: re.Match[str], close: int, how: Exercises, own: set[str]
+) -> _Assertion:
     """Return an assertion with all that it compares in one bracket."""
     first, *more = code.cut(begun.end(), close).split(",")
     second = more[0] if more else first.cut(0, 0)
     matcher = how.matcher(begun["kind"], second.text)
+    if matcher is not None and matcher.is_condition and len(sides := first.split("==")) == 2:
+        first, second = sides
+        matcher = how.matcher("==", second.text)
     if matcher is None:
         _refuse("an assertion is of an unknown kind", code.text[begun.start() :])
-    actual, expected = (second, first) if matcher.expected_first else (first, second)
-    after = begun.end() + (len(first.text) if matcher.expected_first else 0)
+    is_second = matcher.expected_first
+    if matcher.either_first:
+        is_second = not _is_of(first, own, how)
+    actual, expected = (second, first) if is_second else (first, second)
+    after = begun.end() + (len(first.text) if is_second else 0)
     at = code.text.index(actual.text, after)
     return _Assertion(begun.start(), close + 1, actual, matcher, expected, at)
 
@@ -225,8 +244,11 @@ class _Definition(NamedTuple):
 
     start: int
     is_declaration: bool
+    type: str
     value: int
     """Where the value begins."""
+    more: int
+    """Where it ends, and statements begin that add to it."""
     end: int
     is_used: bool
     """Whether the tests use the name for anything but an expected value, up to the next such
@@ -258,10 +280,12 @@ def _expected_values(
             if before and not _is_certain(before[-1], definitions[name], each, blocks):
                 _refuse("a name of an expected value may have another value", name)
             if before:
-                value = code.text[before[-1].value : before[-1].end].strip()
-                text = _replaced(text, name, f"({value})", how)
+                value = how.named(_named(name, before[-1], code))
+                if value is None:
+                    _refuse("a name of an expected value is also used elsewhere", name)
+                text = _replaced(text, name, value, how)
         values.append(text)
-        words = set(_NAME.findall(_mask(text, how)))
+        words = set(_NAME.findall(how.data.sub(" ", _mask(text, how)))) - how.words
         if "{expected}" not in each.matcher.expected:
             continue
         if own & words:
@@ -276,9 +300,14 @@ def _expected_values(
     return values, code
 
 
+def _named(name: str, definition: _Definition, code: Code) -> Named:
+    _, _, type, value, more, end, _ = definition
+    return Named(name, type, code.text[value:more].strip(), code.text[more:end].lstrip("; \n"))
+
+
 def _definitions(outside: Code, named: set[str]) -> dict[str, list[_Definition]]:
     """Return the lines that define some names, outside of what the tests expect."""
-    places: dict[str, list[tuple[int, bool, int, int]]] = {name: [] for name in named}
+    places: dict[str, list[tuple[int, bool, str, int, int, int]]] = {name: [] for name in named}
     for match in _ASSIGNED.finditer(outside.mask):
         line = outside.mask.rfind("\n", 0, match.start()) + 1
         defines = _DEFINES.fullmatch(outside.mask, line, match.start())
@@ -288,15 +317,27 @@ def _definitions(outside: Code, named: set[str]) -> dict[str, list[_Definition]]
             is_declaration = defines.end() > defines.end("other") and bool(
                 defines[0][defines.end("other") - line :].strip()
             )
-            places[match["name"]].append((start, is_declaration, match.end(), end))
+            type = (match["type"] or "").strip()
+            more = _end_of_additions(outside, match["name"], end)
+            places[match["name"]].append((start, is_declaration, type, match.end(), end, more))
     found: dict[str, list[_Definition]] = {}
     for name, several in places.items():
         nexts = [*(start for start, *_ in several[1:]), len(outside.mask)]
         found[name] = [
-            _Definition(*place, is_used=_uses(name).search(outside.mask, place[3], end) is not None)
+            _Definition(*place, is_used=_uses(name).search(outside.mask, place[5], end) is not None)
             for place, end in zip(several, nexts, strict=False)
         ]
     return found
+
+
+def _end_of_additions(code: Code, name: str, end: int) -> int:
+    """Return where the calls end that follow the definition of a name, such as `name.push(1);`."""
+    call = re.compile(rf";\s*{re.escape(name)}\s*\.\s*\w+\s*\(")
+    while (found := call.match(code.mask, end)) is not None:
+        end = _end_of_value(code, found.end() - 1)
+        if code.mask[end : end + 1] != ";":
+            return found.start()
+    return end
 
 
 class _Blocks:

@@ -21,9 +21,13 @@ REFUSED = {
     "javascript": {"dominoes", "list-ops", "palindrome-products"},
     "php": {"binary", "killer-sudoku-helper"},
     "ruby": {"clock", "grade-school"},
+    "rust": {"decimal", "doubly-linked-list", "gigasecond", "macros"},
     "typescript": {"complex-numbers", "pythagorean-triplet", "robot-name"},
 }
-"""Exercises with an assertion that cannot be taken apart."""
+"""Exercises with an assertion that cannot be taken apart, or with something else that is not
+there."""
+_NEEDS_NEWER = {"rust": {"prime-factors"}}
+"""Exercises whose example may need a newer compiler than this machine has."""
 _EMPTY = {"bash": 3}
 """How many cases of an exercise expect that nothing is printed."""
 
@@ -48,7 +52,11 @@ def test_examples_pass_and_files_to_begin_with_do_not(
                 Submission(id=f"{kind} {row['slug']}", completion=code or "", suite=graded)
             )
     assert refused == REFUSED[track]
-    reports = grade_all(native_grader, submissions)
+    reports = {
+        id: report
+        for id, report in grade_all(native_grader, submissions).items()
+        if report.graded or id.split()[1] not in _NEEDS_NEWER.get(track, ())
+    }
     passed = {id for id, report in reports.items() if report.verdict == "passed"}
     assert passed == {id for id in reports if id.startswith("example")}
     most = _EMPTY.get(track, 0)

@@ -88,6 +88,52 @@ def test_answer_in_bash_that_forges_what_the_tests_show_is_not_paid(grader: Grad
     assert (report.verdict, report.passed) == ("failed", 0), report.feedback
 
 
+_READS_MARK = """let source = include_str!("tests_of_the_suite.rs");
+    let start = source.find("println!(\\"\\\\n").unwrap() + 12;
+    let mark = &source[start..start + 16];
+    for number in 0..10 { println!("\\n{} {} yes", mark, number); }
+    println!("{}", source);
+"""
+RUST_ATTACKS = {
+    "exit": ("", "std::process::exit(0);"),
+    "no output after its own": ("", "std::panic::set_hook(Box::new(|_| std::process::exit(0)));"),
+    "forged values": ("", _READS_MARK),
+    "another println": (
+        '#[macro_export]\nmacro_rules! println { ($($x:tt)*) => { std::println!("yes") } }\n',
+        "",
+    ),
+    "an error that equals everything": (
+        "#[derive(Debug)]\npub enum Error { Empty { text: String } }\n"
+        "impl<T> PartialEq<T> for Error { fn eq(&self, _: &T) -> bool { true } }\n",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", RUST_ATTACKS)
+def test_answer_in_rust_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
+    head, statements = RUST_ATTACKS[attack]
+    code = RIGHT["rust"].replace("a + b", "0").replace("no numbers at all", "")
+    code = code.replace("if all.is_empty()", f"{statements}\n    if all.is_empty()")
+    if "enum Error" in head:
+        code = code[code.index("pub fn sum") :]
+    report = grade(grader, "rust", f"{head}use std::collections::HashMap as _;\n{code}")
+    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
+    assert report.passed < 10
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
+def test_panic_ends_its_own_test_only(grader: Grader) -> None:
+    counted = "all.iter().map(|each| (each.to_string(), each.len())).collect()"
+    code = RIGHT["rust"].replace(counted, 'panic!("on purpose")')
+    report = grade(grader, "rust", code)
+    assert report.verdict == "runtime_error"
+    assert "on purpose" in report.feedback
+    failed = [case.id for case in report.cases if case.verdict != "passed"]
+    assert failed == ["1", "2"], report.feedback
+
+
 _KINDS = """import { f } from './sums';
 test('kinds', () => {
   expect(f(0)).toBe(NaN);

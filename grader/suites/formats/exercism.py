@@ -85,22 +85,32 @@ def _read_other(
         LabelError: It has several files of a kind.
         SuiteError: An assertion cannot be taken apart.
     """
-    paths = {kind: fields.texts(config, kind) for kind in ("solution", "test")}
+    endings = (*language.endings, *language.headers)
+    solutions = fields.texts(config, "solution")
+    paths = {
+        # Others, such as a package's manifest, are no code.
+        "solution": [path for path in solutions if path.endswith(endings)],
+        "test": fields.texts(config, "test"),
+    }
     for kind, named in paths.items():
         if len(named) != 1:
             message = f"the exercise must have one {kind} file, but its config names {len(named)}"
             raise LabelError(message)
     (solution,), (test,) = paths.values()
     text = fields.text(folder, test)
-    tests = how(text, solution) if callable(how) else read_exercise(text, how, solution)
-    check_path(solution)
     examples = fields.texts(config, "example")
+    example = fields.optional_text(folder, examples[0]) if examples else None
+    if callable(how):
+        tests = how(text, solution)
+    else:
+        tests = read_exercise(text, how, solution, example or "")
+    check_path(solution)
     return TestSuite(
         tests=tests,
         format="exercism",
         problem_id=fields.identifier(row, "slug"),
         prompt=fields.any_text(folder, ".docs/instructions.md"),
-        reference=fields.optional_text(folder, examples[0]) if examples else None,
+        reference=example,
         limits=fields.time_limits(15.0),
         image=language.image,
         language=language.name,

@@ -21,7 +21,9 @@ def read(source: str, language: str = "javascript") -> ExpressionTests:
     how = languages.languages()[language].exercises
     assert how is not None
     path = f"sums{ENDINGS[language]}"
-    return how(source, path) if callable(how) else read_exercise(source, how, path)
+    if callable(how):
+        return how(source, path)
+    return read_exercise(source, how, path, RIGHT[language])
 
 
 @pytest.mark.parametrize("language", RIGHT)
@@ -389,3 +391,61 @@ def test_long_tests_in_bash_are_read_or_refused_in_little_time(piece: str) -> No
 
 def _in_bash(body: str) -> str:
     return f"#!/usr/bin/env bats\nload bats-extra\n\n@test 'x' {{\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("assertion", "actual", "expected"),
+    [
+        pytest.param("assert_eq!(sum(&[1]), Ok(2));", "sum(&[1])", "Ok(2)", id="expected second"),
+        pytest.param("assert_eq!(Ok(2), sum(&[1]),);", "sum(&[1])", "Ok(2)", id="expected first"),
+        pytest.param('assert!(sum(&[1]) == Ok(2), "why");', "sum(&[1])", "Ok(2)", id="equality"),
+        pytest.param(
+            "let w: Vec<u8> = vec![b',', b'\\''];\nassert_eq!(lengths(&[]), w);",
+            "lengths(&[])",
+            "{ let mut w: Vec<u8> = vec![b',', b'\\'']; ; w }",
+            id="typed name",
+        ),
+        pytest.param(
+            'assert_eq!(sum(&[1]), Err(Error::Empty { text: "a".into() }));',
+            "sum(&[1])",
+            'Err(Error::Empty { text: "a".into() })',
+            id="the submission's type",
+        ),
+    ],
+)
+def test_assertion_in_rust_is_taken_apart(assertion: str, actual: str, expected: str) -> None:
+    (case,) = read(_in_rust(assertion), "rust").cases
+    assert (case.actual, case.expected) == (actual, f"as_for_tests!({actual}, {expected})")
+
+
+@pytest.mark.parametrize(
+    ("assertion", "why"),
+    [
+        pytest.param("assert_ne!(sum(&[1]), Ok(3));", "of an unknown kind", id="negation"),
+        pytest.param("assert!(sum(&[1]) != Ok(3));", "about more than", id="inequality"),
+        pytest.param("assert!(wanted.eq(sum(&[1])));", "about more than", id="reversed"),
+        pytest.param("assert!(numbers(1).contains(&2));", "about more than", id="judging"),
+        pytest.param("assert_eq!(sum(&[1]), sum(&[2]));", "submission computes", id="two calls"),
+        pytest.param("assert_eq!(sum(&[1]), Counter::new().total());", "computes", id="a call"),
+        pytest.param("for n in 0..3 { assert_eq!(sum(&[n]), Ok(n)); }", "in a loop", id="loop"),
+        pytest.param("if true { assert_eq!(sum(&[1]), Ok(2)); }", "directly in a test", id="if"),
+        pytest.param("}\nfn check() {\nassert!(sum(&[1]).is_ok());", "directly in", id="helper"),
+        pytest.param("assert_eq!(sum(&[time::now()]), Ok(2));", "must use one crate", id="crate"),
+        pytest.param(
+            '}\n\n#[cfg(feature = "x")]\n#[test]\nfn y() {\n', "another form", id="attribute"
+        ),
+        pytest.param("}\n\nmod a {\n    #[test]\n    fn y() {\n    }", "another form", id="module"),
+    ],
+)
+def test_assertion_in_rust_that_cannot_be_taken_apart_is_refused(assertion: str, why: str) -> None:
+    with pytest.raises(SuiteError, match=why):
+        read(_in_rust(assertion), "rust")
+
+
+def test_tests_in_rust_need_an_example() -> None:
+    with pytest.raises(SuiteError, match="has no example"):
+        parse_label(exercise("rust", **{".meta/proof.ci.rs": ""}))
+
+
+def _in_rust(body: str) -> str:
+    return f"use sums::*;\n\n#[test]\nfn x() {{\n{body}\n}}\n"
