@@ -81,8 +81,11 @@ class TwinRun:
 
 def _touches(trouble: Trouble, pick: Pick) -> bool:
     """Tell whether an exception may have gone through a changed statement."""
-    first, last = pick.site.statement.first_line, pick.site.statement.last_line
-    return trouble.lines is None or any(first <= line <= last for line in trouble.lines)
+    return trouble.lines is None or any(
+        statement.first_line <= line <= statement.last_line
+        for statement in pick.site.statements
+        for line in trouble.lines
+    )
 
 
 @dataclass(frozen=True, slots=True)

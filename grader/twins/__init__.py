@@ -13,7 +13,8 @@ passes all of them has fooled the tests. See docs/twins.md.
 from grader.twins.cases import CaseKey, keys_of
 from grader.twins.lineup import Lineup, Twin
 from grader.twins.proposals import Proposal, propose
-from grader.twins.sites import Site, Statement, find_sites
+from grader.twins.site import Site, Statement
+from grader.twins.sites import find_sites
 from grader.twins.units import Pick, Unit, confirmable
 
 __all__ = [

@@ -4,7 +4,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import SystemRandom
 
 from grader.source.allowed import EXPECT_ERRORS
@@ -38,6 +38,8 @@ class Expectation:
     """Changes that make it expect the opposite."""
     telling: bool = False
     """Whether a reader may think that the opposite is less likely than the original."""
+    oracle: ast.Name | None = None
+    """The function of the suite's own whose result is expected, if nothing else happens to it."""
 
 
 _OPPOSITE = {
@@ -61,6 +63,9 @@ _OPPOSITE = {
     "assertNotAlmostEqual": ("assertAlmostEqual",),
     "assertRegex": ("assertNotRegex",),
     "assertNotRegex": ("assertRegex",),
+    "assert_called": ("assert_not_called",),
+    "assert_called_once": ("assert_not_called",),
+    "assert_not_called": ("assert_called",),
 }
 _EQUALITIES = frozenset(
     "assertEqual assertListEqual assertTupleEqual assertDictEqual assertSetEqual "
@@ -69,6 +74,8 @@ _EQUALITIES = frozenset(
 )
 _CLOSE = frozenset("assertAlmostEqual assert_allclose assert_almost_equal".split())
 _CLOSE |= {"assert_array_almost_equal"}
+_LAST_CALLS = frozenset({"assert_called_with", "assert_called_once_with"})
+"""What a mock was last called with. The other assertions of mocks look at any of its calls."""
 _OPERATORS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
     ast.Eq: (r"==", ("!=",)),
     ast.NotEq: (r"!=", ("==",)),
@@ -160,6 +167,10 @@ class ExpectationReader:
             return
         if any(isinstance(arg, ast.Starred) for arg in call.args):
             return
+        if name in _LAST_CALLS:
+            for argument in [*call.args, *(keyword.value for keyword in call.keywords)]:
+                yield self._made(expected=argument, asked=call.func)
+            return
         if name in ("assertTrue", "assertFalse") and call.args:
             yield from self._condition(call.args[0], holds=name == "assertTrue", call=call)
             return
@@ -192,7 +203,7 @@ class ExpectationReader:
         elif name == "assertIsInstance" and len(call.args) >= 2:
             yield from self._instance(*call.args[:2], turns=turns)
         elif turns:
-            yield from self._turned(call.args, turns, telling=name not in _COMMON)
+            yield from self._turned(call.args or [call.func], turns, telling=name not in _COMMON)
 
     def _renamed(self, call: ast.Call, names: tuple[str, ...]) -> Changes:
         """Return the edits that replace the called method by others of the same object."""
@@ -337,6 +348,7 @@ class ExpectationReader:
         """Yield the expectation that two values are equal, with changes of one of them."""
         if self._is_constant(left) and self._is_constant(right):
             return
+        oracle = self._oracle(right, tolerance) or self._oracle(left, tolerance)
         for asked, expected in ((left, right), (right, left)):
             inner, within = self._closeness.approximated(expected, tolerance)
             if within is None or self._is_constant(asked):
@@ -351,6 +363,7 @@ class ExpectationReader:
                     tolerance=within,
                     turns=turns if other is None else (other,),
                     telling=True,
+                    oracle=oracle,
                 )
                 return
         for expected in (right, left):
@@ -359,7 +372,23 @@ class ExpectationReader:
                 yield self._made(turns=(other,), asked=left, telling=True)
                 return
         changed = self._as_other(left, right, tolerance) if turns else None
-        yield from self._turned([left, right], (changed,) if changed else turns, telling=True)
+        for each in self._turned([left, right], (changed,) if changed else turns, telling=True):
+            yield replace(each, oracle=oracle)
+
+    def _oracle(self, side: ast.expr, tolerance: Tolerance) -> ast.Name | None:
+        """Return the suite's own function that makes one side of a comparison, without more."""
+        if isinstance(side, ast.Name) and side.id in self._reached.env:
+            bound = self._reached.env[side.id]
+            if bound.scope is None or len(bound.scope.loads(side.id)) != 1 or bound.tables:
+                return None
+            side = bound.node
+        match side:
+            case ast.Call(func=ast.Name() as function) if (
+                tolerance == EXACT and self._origins.is_own(side, self._reached.env)
+            ):
+                return function
+            case _:
+                return None
 
     def _as_other(
         self, left: ast.expr, right: ast.expr, tolerance: Tolerance

@@ -1,12 +1,24 @@
 """The expectations that were found in a suite, with their cases."""
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.source.names import Function
 from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.names import Names
 from grader.twins.source import Edit, SuiteSource
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shared:
+    """A constant or a function of a module that only tests use."""
+
+    node: ast.expr | Function
+    """The constant's value, or the function."""
+    uses: Mapping[tuple[CaseKey, ...], Sequence[ast.Name]]
+    """Where it is read, by the cases that depend on this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +35,8 @@ class Found:
     """The span of the parameters of this case."""
     all_rows: tuple[CaseKey, ...] = ()
     """The cases that depend on what is outside these parameters."""
+    shared: "tuple[Shared, ...]" = ()
+    """What its module has for several tests."""
 
     def owns(self, source: SuiteSource, change: Iterable[Edit]) -> bool:
         """Tell whether no other case depends on the text that edits replace."""

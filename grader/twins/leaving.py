@@ -59,3 +59,13 @@ def fails(body: Sequence[ast.stmt]) -> bool:
 def is_generator(function: Function) -> bool:
     """Tell whether a function is a generator, so that calling it runs nothing."""
     return any(isinstance(n, ast.Yield | ast.YieldFrom) for s in function.body for n in ast.walk(s))
+
+
+def is_oracle(function: Function) -> bool:
+    """Tell whether a function certainly returns what it computes, and nothing else, when called."""
+    return (
+        isinstance(function, ast.FunctionDef)
+        and not function.decorator_list
+        and not is_generator(function)
+        and isinstance(function.body[-1], ast.Return)
+    )

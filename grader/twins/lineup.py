@@ -7,7 +7,7 @@ from random import Random
 
 from grader.model import PytestTests, ScriptTests, SuiteFile
 from grader.twins.cases import CaseKey
-from grader.twins.sites import Site
+from grader.twins.site import Site
 from grader.twins.source import Edit, edited
 from grader.twins.tests import SETUP
 from grader.twins.units import Pick, Unit, find_units

@@ -1,7 +1,7 @@
 """Modules of pytest and unittest tests: the functions and the parameters of each case."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -9,9 +9,9 @@ from grader.source.names import Function
 from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.fixtures import HandedOut, handed_out
-from grader.twins.found import Found
+from grader.twins.found import Found, Shared
 from grader.twins.helpers import Helpers
-from grader.twins.leaving import is_generator
+from grader.twins.leaving import is_generator, is_oracle
 from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, table_rows
@@ -53,11 +53,18 @@ class TestModule:
         by_function: dict[Function, list[tuple[str, _Definition]]] = {}
         for id, definition in self._definitions(self._source.tree.body, self._source.name, None):
             by_function.setdefault(definition.function, []).append((id, definition))
-        for function, found in by_function.items():
-            ids = [id for id, _ in found]
-            definitions = [definition for _, definition in found]
-            if not is_generator(function) and all(map(self._is_run, definitions)):
-                yield from self._of_test(_in_common(definitions), ids)
+        tests = {
+            function: found
+            for function, found in by_function.items()
+            if not is_generator(function) and all(self._is_run(each) for _, each in found)
+        }
+        shared = tuple(
+            self._shared({each: [id for id, _ in found] for each, found in tests.items()})
+        )
+        for found in tests.values():
+            definition = _in_common([definition for _, definition in found])
+            for each in self._of_test(definition, [id for id, _ in found]):
+                yield replace(each, shared=shared)
 
     def _definitions(
         self, body: list[ast.stmt], prefix: str, owner: ast.ClassDef | None
@@ -173,6 +180,30 @@ class TestModule:
             places = [self._source.span(load)[0] for load in scope.loads(name)]
             if places and all(span[0] <= place < span[1] for place in places):
                 yield (self._source.name, *self._source.span(bound.node))
+
+    def _shared(self, tests: Mapping[Function, Sequence[str]]) -> Iterator[Shared]:
+        """Yield the constants that several tests mention, and the functions that only tests do."""
+        scope = self._view.scope(self._source)
+        spans = [(tuple(map(CaseKey, ids)), self._span_of(test)) for test, ids in tests.items()]
+
+        def uses(name: str) -> dict[tuple[CaseKey, ...], list[ast.Name]]:
+            loads = [(load, self._source.span(load)[0]) for load in scope.loads(name)]
+            found = {
+                cases: [load for load, place in loads if start <= place < end]
+                for cases, (start, end) in spans
+            }
+            if sum(map(len, found.values())) != len(loads):
+                return {}  # others than tests read it, too
+            return {cases: inside for cases, inside in found.items() if inside}
+
+        for name, bound in self._module_env().items():
+            used = uses(name)
+            if len(used) > 1:
+                yield Shared(bound.node, used)
+        for name, function in _functions(self._source.tree.body).items():
+            used = uses(name)
+            if used and function not in tests and is_oracle(function):
+                yield Shared(function, used)
 
     def _parameters(
         self, definition: _Definition, fixtures: list[HandedOut]

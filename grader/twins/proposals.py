@@ -8,7 +8,8 @@ from random import Random
 from grader.model import PytestTests, ScriptTests
 from grader.twins.cases import CaseKey
 from grader.twins.lineup import Twin, make_twin
-from grader.twins.sites import Site, find_sites, sites_of
+from grader.twins.site import Site
+from grader.twins.sites import find_sites, sites_of
 from grader.twins.units import Pick
 
 

@@ -26,6 +26,10 @@ _PURE_METHODS = frozenset(
     "copy count encode decode endswith index items keys lower split splitlines startswith strip "
     "upper values".split()
 )
+_OF_MOCKS = frozenset(
+    "assert_any_call assert_called assert_called_once assert_called_once_with assert_called_with "
+    "assert_has_calls assert_not_called".split()
+)
 _TRANSPARENT = (
     ast.Compare, ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.List, ast.Tuple, ast.Set, ast.Dict,
     ast.JoinedStr, ast.FormattedValue, ast.keyword, ast.Starred, ast.Subscript, ast.IfExp,
@@ -212,8 +216,10 @@ class _Use(Enum):
 
 
 def is_assertion(call: ast.Call, names: Names) -> bool:
-    """Tell whether a call is one of unittest's or numpy's assertions."""
+    """Tell whether a call is one of unittest's or numpy's assertions, or one of a mock."""
     match call.func:
+        case ast.Attribute(attr=name) if name in _OF_MOCKS:
+            return True
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             return name.startswith("assert")
         case _:

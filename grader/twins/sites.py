@@ -15,6 +15,8 @@ from grader.twins.exceptions import other_exceptions
 from grader.twins.found import Found
 from grader.twins.literals import named_expression
 from grader.twins.mentions import function_around
+from grader.twins.shared import shared_sites
+from grader.twins.site import Site, statement_of
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.tests import find_expectations
 from grader.twins.values import Values
@@ -25,36 +27,6 @@ _CHANGES = 2
 _CHANGES_OF_FEW = 5
 """The same for a suite of few cases, of which each needs more wrong values."""
 _FEW_CASES = 2
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Statement:
-    """The place of a statement in a suite."""
-
-    source: str
-    """The path of the file, or the id of the script's case."""
-    first_line: int
-    last_line: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """An expectation of a suite, with the ways to change it."""
-
-    cases: tuple[CaseKey, ...]
-    """The cases that it belongs to."""
-    source: str
-    """The path of the file, or the id of the script's case, to which the edits apply."""
-    statement: Statement
-    """The statement that fails for a right program if the expectation is changed."""
-    changes: tuple[tuple[Edit, ...], ...]
-    """The possible changes; only one of them is made."""
-    certain: bool
-    """Whether a right program certainly fails after a change, by the form of the expectation."""
-    telling: bool
-    """Whether a reader of the changed source may guess that it was changed."""
-    raises: bool = False
-    """Whether an exception is expected. Then a right program fails by its own exception."""
 
 
 @lru_cache(maxsize=512)
@@ -95,13 +67,17 @@ def sites_of(
     by_case: dict[tuple[CaseKey, ...], list[Found]] = {}
     for each in found:
         by_case.setdefault(each.cases, []).append(each)
+    pool = pool_of(_expected(found), _exceptions(found))
+    most = _CHANGES_OF_FEW if len(by_case) <= _FEW_CASES else _CHANGES
+    if not everything:
+        yield from shared_sites(found, pool, rng, most, joint=joint)
     maker = _SiteMaker(
-        pool=pool_of(_expected(found), _exceptions(found)),
+        pool=pool,
         asked=_answers(found),
         rng=rng,
         certain=not everything,
         joint=joint,
-        most=_CHANGES_OF_FEW if len(by_case) <= _FEW_CASES else _CHANGES,
+        most=most,
     )
     seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[CaseKey, ...]]] = set()
     for expectations in by_case.values():
@@ -243,7 +219,7 @@ class _SiteMaker:
         yield Site(
             cases=cases,
             source=source.name,
-            statement=_statement(found),
+            statements=(statement_of(found),),
             changes=tuple(usable),
             certain=self.certain,
             telling=telling,
@@ -266,9 +242,3 @@ def _again(found: Found, source: SuiteSource, node: ast.expr) -> list[tuple[int,
         if isinstance(each, ast.Name) and each.id == node.id
     ]
     return [span for span in spans if span[0] >= done]
-
-
-def _statement(found: Found) -> Statement:
-    reached = found.expectation.reached
-    node = reached.source.statement(reached.node)
-    return Statement(reached.source.name, node.lineno, node.end_lineno or node.lineno)

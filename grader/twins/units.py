@@ -1,12 +1,13 @@
 """Chooses what is changed of a suite, and together with which cases."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 from grader.model import PytestTests, ScriptTests
 from grader.twins.cases import CaseKey, keys_of
-from grader.twins.sites import Site, find_sites
+from grader.twins.site import Site
+from grader.twins.sites import find_sites
 from grader.twins.source import Edit
 
 _LIKELIEST = 2
@@ -57,7 +58,7 @@ class Unit:
 def find_units(sites: Sequence[Site], rng: Random) -> tuple[Unit, ...]:
     """Return units that have no case in common and cover all cases with sites."""
     sites_of: dict[CaseKey, list[Site]] = {}
-    for site in sites:
+    for site in _preferred(sites):
         for key in site.cases:
             sites_of.setdefault(key, []).append(site)
     keys = _single(sites_of)
@@ -83,6 +84,29 @@ def find_units(sites: Sequence[Site], rng: Random) -> tuple[Unit, ...]:
             done.add(key)
             units.append(Unit(tuple(own)))
     return tuple(units)
+
+
+def _preferred(sites: Sequence[Site]) -> Iterator[Site]:
+    """Yield sites without those for which their cases have better ones.
+
+    Sites that are not telling are better, and so are those of one test. Of the telling ones, those
+    that change what the tests share are better.
+    """
+    good = {key for site in sites for key in site.cases if not (site.telling or site.shared)}
+    kept: set[tuple[CaseKey, ...]] = set()
+    taken: set[CaseKey] = set()
+    for site in sorted(sites, key=lambda site: -len(site.cases)):
+        if site.shared and good.isdisjoint(site.cases) and taken.isdisjoint(site.cases):
+            kept.add(site.cases)
+            taken.update(site.cases)
+    for site in sites:
+        if site.cases in kept if site.shared else not taken.intersection(_names(site)):
+            yield site
+
+
+def _names(site: Site) -> Iterator[CaseKey]:
+    for key in site.cases:
+        yield from (key, key.test)
 
 
 def _single(sites_of: Mapping[CaseKey, object]) -> list[CaseKey]:

@@ -404,3 +404,48 @@ def test_what_comes_after_the_first_lost_case_is_not_run_if_grading_stops_early(
         cases = grade_early(slot, suite, code).cases
         first = next(i for i, each in enumerate(cases) if each.verdict is not Verdict.SKIPPED)
         assert all(each.feedback == "not run" for each in cases[first + 1 :])
+
+
+USES = """
+import sys
+class Square:
+    def __init__(self, number):
+        self.number = number
+    def value(self):
+        tests = sys._getframe(1).f_globals
+        {look}
+"""
+SHARED = """
+from solution import Square
+WANT = {"three": 9, "all": [1, 4, 9]}
+def want(number):
+    return number * number
+def test_constant():
+    assert Square(3).value() == WANT["three"]
+def test_all():
+    assert [Square(n).value() for n in (1, 2, 3)] == WANT["all"]
+def test_oracle():
+    for number in range(1, 5):
+        assert Square(number).value() == want(number)
+"""
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "return tests['WANT']['three'] if self.number == 3 else tests['WANT']['all'][0]",
+        "return tests['want'](self.number)",
+        "tests['want'] = lambda number: 0; return 0",
+        "tests['want'].__code__ = (lambda number: 0).__code__; return 0",
+    ],
+)
+def test_values_that_the_tests_have_are_no_answers(slot: Slot, look: str) -> None:
+    graded = grade(slot, Suite(right="", module=SHARED), USES.format(look=look))
+    assert graded.tampered or not passed(graded.cases)
+
+
+def test_right_program_passes_tests_that_share_what_they_expect(slot: Slot) -> None:
+    right = USES.format(look="return self.number ** 2")
+    graded = grade(slot, Suite(right="", module=SHARED), right)
+    assert {case.verdict for case in graded.cases} == {Verdict.PASSED}
+    assert graded.integrity is Integrity.CONFIRMED
