@@ -485,6 +485,125 @@ impl Counter {
     }
 }
 """
+_JAVA_TESTS = """import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Disabled;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+public class SumsTest {
+    private Sums counter;
+
+    @BeforeEach
+    public void setUp() {
+        counter = new Sums();
+    }
+
+    @Test
+    @DisplayName("two numbers (make) 42")
+    public void twoNumbersMake42() {
+        int wanted = 42; // the answer
+        assertThat(Sums.sum(40, 2)).isEqualTo(wanted);
+    }
+
+    @Disabled("Remove to run test")
+    @Test
+    public void texts() {
+        List<String> wanted = new ArrayList<>();
+        wanted.add("ab;c");
+        wanted.add("{");
+        assertThat(Sums.texts("ab;c", "{")).isEqualTo(wanted);
+        assertThat(Sums.texts("a", ")"))
+            .containsExactly("a", ")");
+        assertThat(Sums.texts()).isEmpty();
+        assertThat(Sums.lengths("ab;c")).isEqualTo(Map.of("ab;c", 4));
+    }
+
+    @Disabled("Remove to run test")
+    @Test
+    public void anEmptyListHasNoSum() {
+        assertThatExceptionOfType(IllegalArgumentException.class)
+            .isThrownBy(() -> Sums.sum())
+            .withMessage("no numbers at all");
+        assertThatThrownBy(() -> counter.mean()).isInstanceOf(Sums.Empty.class);
+    }
+
+    @Disabled("Remove to run test")
+    @Test
+    public void countsUp() {
+        counter.add(3);
+        counter.add(4);
+        assertThat(counter.total()).isEqualTo(7);
+        assertThat(counter.mean()).isEqualTo(3.5);
+        assertThat(counter.kind()).isEqualTo(Sums.Kind.SMALL);
+        assertThat(counter.isEmpty()).isFalse();
+    }
+
+    @Disabled("Remove to run test")
+    @Test
+    public void beginsAnew() {
+        assertThat(counter.isEmpty()).isTrue();
+        assertThat(counter.last()).isNull();
+    }
+}
+"""
+_JAVA_RIGHT = """import java.util.*;
+
+class Sums {
+    public enum Kind { SMALL, LARGE }
+
+    public static class Empty extends RuntimeException {}
+
+    private final List<Integer> all = new ArrayList<>();
+
+    public static int sum(int... numbers) {
+        if (numbers.length == 0) throw new IllegalArgumentException("no numbers at all");
+        return Arrays.stream(numbers).reduce(0, (a, b) -> a + b);
+    }
+
+    public static List<String> texts(String... texts) {
+        return new LinkedList<>(Arrays.asList(texts));
+    }
+
+    public static Map<String, Integer> lengths(String... texts) {
+        Map<String, Integer> lengths = new TreeMap<>();
+        for (String each : texts) lengths.put(each, each.length());
+        return lengths;
+    }
+
+    public void add(int number) {
+        all.add(number);
+    }
+
+    public long total() {
+        return sum(all.stream().mapToInt(each -> each).toArray());
+    }
+
+    public double mean() {
+        if (all.isEmpty()) throw new Empty();
+        return (double) total() / all.size();
+    }
+
+    public Kind kind() {
+        return total() < 100 ? Kind.SMALL : Kind.LARGE;
+    }
+
+    public boolean isEmpty() {
+        return all.isEmpty();
+    }
+
+    public Integer last() {
+        return all.isEmpty() ? null : all.get(all.size() - 1);
+    }
+}
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
@@ -493,6 +612,7 @@ RIGHT = {
     "php": _PHP_RIGHT,
     "bash": _BASH_RIGHT,
     "rust": _RUST_RIGHT,
+    "java": _JAVA_RIGHT,
 }
 """An answer in each language."""
 CASES = {
@@ -503,6 +623,7 @@ CASES = {
     "php": 9,
     "bash": 6,
     "rust": 10,
+    "java": 13,
 }
 """How many assertions the tests have."""
 ENDINGS = {
@@ -513,6 +634,7 @@ ENDINGS = {
     "php": ".php",
     "bash": ".sh",
     "rust": ".rs",
+    "java": ".java",
 }
 _TESTS_OF = {
     "lua": _LUA_TESTS,
@@ -520,6 +642,7 @@ _TESTS_OF = {
     "php": _PHP_TESTS,
     "bash": _BASH_TESTS,
     "rust": _RUST_TESTS,
+    "java": _JAVA_TESTS,
 }
 
 

@@ -300,6 +300,12 @@ class Exercises:
     test: re.Pattern[str] | None = None
     """Matches the beginning of a test, up to the bracket that opens its body. No assertion may be
     outside of them, or in a further block; None: they may be anywhere."""
+    defines: re.Pattern[str] = re.compile(
+        r"(?P<other>(?:.*[{;])?)\s*(?:const|let(?:\s+mut)?|var|local)\s+|\s*"
+    )
+    """Matches all that may stand before a name in the line that gives it a value. The group `other`
+    is what does not belong to it; if there is more than that, the name is declared there. A group
+    `type` is its type."""
     data: re.Pattern[str] = re.compile(r"(?!)")
     """Matches names of the submission's types and constants where an expected value is made of
     them without any code of the submission."""

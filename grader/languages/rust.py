@@ -83,7 +83,8 @@ def show(values: ValueDriver) -> str:
     )
     if not values.around:
         statements = f"fn main() {{\n{statements}\n}}"
-    return "\n".join([code, _SHOW, statements])
+    # Those of an exercise have the submission beside them.
+    return "\n".join([code or _EXERCISE_DRIVER, _SHOW, statements])
 
 
 _CALL = driver_source("call.rs")
@@ -190,7 +191,7 @@ def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[s
     program = _EXERCISE_TEST.sub(called, source)
     main = f"fn main() {{ run_for_tests(&[{', '.join(tests)}]) }}"
     head = f'#[path = "{path}"] mod {_MODULE}; use {_MODULE} as {crates[0]};'
-    return f"{_EXERCISE_DRIVER}\n{head}\n{program}\n{main}", tuple(dict.fromkeys(names))
+    return f"{head}\n{program}\n{main}", tuple(dict.fromkeys(names))
 
 
 _MATCHERS = {

@@ -34,8 +34,6 @@ _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
 _ASSIGNED = re.compile(
     r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::(?P<type>[^=\n]*))?=(?![=>])\s*"
 )
-_DEFINES = re.compile(r"(?P<other>(?:.*[{;])?)\s*(?:const|let(?:\s+mut)?|var|local)\s+|\s*")
-"""What may stand before a name in the line that defines it."""
 _MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|!")
 _MOST_CHARS = 64 * 1024
 _SHOWN_CHARS = 120
@@ -115,7 +113,7 @@ def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
             _refuse("an assertion is not directly in a test", shown)
         close = code.end_of_brackets(begun.end())
         chained = None if close is None else _CHAINED.match(code.mask, close + 1)
-        if "kind" in begun.groupdict() and close is not None:
+        if begun.groupdict().get("kind") and close is not None:
             found.append(_of_arguments(code, begun, close, how, own))
             continue
         if close is None or chained is None:
@@ -123,7 +121,8 @@ def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
         end = code.end_of_brackets(chained.end())
         argument = _single(code.cut(chained.end(), end or chained.end()))
         matcher = how.matcher(re.sub(r"\s", "", chained["name"]), argument.text)
-        if end is None or matcher is None:
+        goes_on = end is not None and _CHAINED.match(code.mask, end + 1)
+        if end is None or matcher is None or goes_on:
             _refuse("an assertion is of an unknown kind", shown)
         if matcher.argument is not None:
             at = argument.text.index(matcher.argument)
@@ -268,7 +267,7 @@ def _expected_values(
         outside = outside.blank(each.start, each.at)
         outside = outside.blank(each.at + len(each.actual.text), each.end)
     named = {word for each in found for word in _NAME.findall(each.argument.mask)}
-    definitions = _definitions(outside, named)
+    definitions = _definitions(outside, named, how)
     blocks = _Blocks(code.mask)
     values, unknown = list[str](), set[str]()
     for each in found:
@@ -305,19 +304,19 @@ def _named(name: str, definition: _Definition, code: Code) -> Named:
     return Named(name, type, code.text[value:more].strip(), code.text[more:end].lstrip("; \n"))
 
 
-def _definitions(outside: Code, named: set[str]) -> dict[str, list[_Definition]]:
+def _definitions(outside: Code, named: set[str], how: Exercises) -> dict[str, list[_Definition]]:
     """Return the lines that define some names, outside of what the tests expect."""
     places: dict[str, list[tuple[int, bool, str, int, int, int]]] = {name: [] for name in named}
     for match in _ASSIGNED.finditer(outside.mask):
         line = outside.mask.rfind("\n", 0, match.start()) + 1
-        defines = _DEFINES.fullmatch(outside.mask, line, match.start())
+        defines = how.defines.fullmatch(outside.mask, line, match.start())
         if match["name"] in named and defines:
             start = max(line, defines.end("other"))
             end = _end_of_value(outside, match.end())
             is_declaration = defines.end() > defines.end("other") and bool(
                 defines[0][defines.end("other") - line :].strip()
             )
-            type = (match["type"] or "").strip()
+            type = (match["type"] or defines.groupdict().get("type") or "").strip()
             more = _end_of_additions(outside, match["name"], end)
             places[match["name"]].append((start, is_declaration, type, match.end(), end, more))
     found: dict[str, list[_Definition]] = {}

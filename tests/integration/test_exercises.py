@@ -124,6 +124,59 @@ def test_answer_in_rust_that_solves_nothing_is_not_paid(grader: Grader, attack: 
     assert "42" not in said
 
 
+JAVA_ATTACKS = {
+    "exit": "static { System.exit(0); }",
+    "halt": "static { Runtime.getRuntime().halt(0); }",
+    "no error counts": "static { System.setErr(null); Thread.currentThread().interrupt(); }",
+    "other output": "static { var real = System.out; System.setOut(new java.io.PrintStream(real) {"
+    ' public void println(String text) { real.println(text.replaceAll(" [^ ]*$", " yes")); } }); }',
+    "a look into the tests": """static { try (var all = java.nio.file.Files.walk(
+        java.nio.file.Path.of("."))) {
+            all.filter(java.nio.file.Files::isRegularFile).forEach(each -> {
+                try { System.out.println(new String(java.nio.file.Files.readAllBytes(each))); }
+                catch (Exception error) {}
+            });
+        } catch (Exception error) {}
+    }""",
+}
+
+
+@pytest.mark.parametrize("attack", JAVA_ATTACKS)
+def test_answer_in_java_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
+    code = RIGHT["java"].replace("a + b", "0").replace("no numbers at all", "")
+    code = code.replace("public enum", f"{JAVA_ATTACKS[attack]}\n    public enum")
+    report = grade(grader, "java", code)
+    assert report.verdict in ("failed", "runtime_error"), report.feedback
+    assert report.passed < 12
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
+def test_value_in_java_equals_none_of_another_kind(grader: Grader) -> None:
+    tests = (
+        "import static org.assertj.core.api.Assertions.assertThat;\nimport java.util.*;\n"
+        "class SumsTest {\n    @Test\n    void x() {\n"
+        "        assertThat(F.f(0)).isEqualTo(Arrays.asList(1, '2', \"3\"));\n"
+        "        assertThat(F.f(1)).isEqualTo(new HashSet<>(Arrays.asList(1, 2)));\n"
+        "        assertThat(F.f(2)).isEqualTo(new int[] {1});\n"
+        "        assertThat(F.f(3)).isEqualTo('a');\n    }\n}\n"
+    )
+    form = (
+        "import java.util.*;\nclass F {{ static Object f(int n) {{ return List.of({}).get(n); }} }}"
+    )
+    right = "Arrays.asList(1, '2', \"3\"), new TreeSet<>(Arrays.asList(2, 1)), new int[] {1}, 'a'"
+    files = {"sums.spec.java": tests, ".meta/proof.ci.java": form.format(right)}
+    report = grade(grader, "java", form.format(right), **files)
+    assert report.passed == 4, report.feedback
+    for values in (
+        'Arrays.asList(1, 2, 3), List.of(1, 2), List.of(1), "a"',
+        "Arrays.asList(1L, '2', \"3\"), Set.of(1L, 2), new long[] {1}, (int) 'a'",
+        "new Object[] {1, '2', \"3\"}, Set.of('1', 2), new Integer[] {1}, List.of('a')",
+    ):
+        report = grade(grader, "java", form.format(values), **files)
+        assert (report.passed, len(report.cases)) == (0, 4), values
+
+
 def test_panic_ends_its_own_test_only(grader: Grader) -> None:
     counted = "all.iter().map(|each| (each.to_string(), each.len())).collect()"
     code = RIGHT["rust"].replace(counted, 'panic!("on purpose")')

@@ -449,3 +449,70 @@ def test_tests_in_rust_need_an_example() -> None:
 
 def _in_rust(body: str) -> str:
     return f"use sums::*;\n\n#[test]\nfn x() {{\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize(
+    ("assertion", "actual", "expected"),
+    [
+        pytest.param("assertThat(Sums.sum(1))\n.isEqualTo(2);", "Sums.sum(1)", "2", id="value"),
+        pytest.param(
+            "int[] w = {1, 2};\nassertThat(new Sums().all()).isEqualTo(w);",
+            "new Sums().all()",
+            "(new int[] {1, 2})",
+            id="typed name",
+        ),
+        pytest.param(
+            "assertThat(Sums.texts()).containsExactly(')', 1);",
+            "ShownForTests.items(Sums.texts())",
+            "java.util.Arrays.<Object>asList(')', 1)",
+            id="items",
+        ),
+        pytest.param(
+            "assertThat(Sums.mean()).isCloseTo(2.5, within(0.1));", "Sums.mean()", "2.5", id="close"
+        ),
+        pytest.param(
+            'assertThatThrownBy(() -> Sums.sum()).hasMessageContaining("no");',
+            "ShownForTests.message(Throwable.class, () -> Sums.sum())",
+            '"no"',
+            id="message",
+        ),
+        pytest.param(
+            "assertThatIllegalStateException().isThrownBy(() -> Sums.sum());",
+            "ShownForTests.thrown(IllegalStateException.class, () -> Sums.sum())",
+            '"IllegalStateException"',
+            id="exception",
+        ),
+    ],
+)
+def test_assertion_in_java_is_taken_apart(assertion: str, actual: str, expected: str) -> None:
+    (case,) = read(_in_java(assertion), "java").cases
+    assert (case.actual, case.expected) == (actual, expected)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "why"),
+    [
+        pytest.param("assertThat(Sums.sum(1)).isNotEqualTo(2);", "unknown kind", id="negation"),
+        pytest.param("assertThat(Sums.sum(1)).isPositive().isLessThan(2);", "unknown", id="range"),
+        pytest.param("assertThat(Sums.sum(1)).isEqualTo(2).isEqualTo(2);", "unknown", id="chain"),
+        pytest.param("assertEquals(2, Sums.sum(1));", "unknown kind", id="another library"),
+        pytest.param("Assertions.fail();", "unknown kind", id="failure"),
+        pytest.param("assertThat(Sums.texts()).containsExactly(w);", "unknown", id="array"),
+        pytest.param("assertThat(Sums.sum(1) == 2).isTrue();", "about more than", id="comparison"),
+        pytest.param("assertThat(Sums.sum(1)).isEqualTo(Sums.sum(2));", "computes", id="a call"),
+        pytest.param(
+            "for (int n : w) { assertThat(Sums.sum(n)).isEqualTo(n); }", "loop", id="loop"
+        ),
+        pytest.param("if (w) { assertThat(Sums.sum(1)).isEqualTo(2); }", "directly in", id="if"),
+        pytest.param("assertThat(Sums.sum(1)).isEqualTo(Sums.MOST);", "a constant", id="constant"),
+        pytest.param("}\n@ParameterizedTest\nvoid y() {", "another form", id="arguments"),
+        pytest.param("}\n@Test\nint y() {", "another form", id="result"),
+    ],
+)
+def test_assertion_in_java_that_cannot_be_taken_apart_is_refused(assertion: str, why: str) -> None:
+    with pytest.raises(SuiteError, match=why):
+        read(_in_java(assertion), "java")
+
+
+def _in_java(body: str) -> str:
+    return f"class SumsTest {{\n@Test\nvoid x() {{\n{body}\n}}\n}}\n"
