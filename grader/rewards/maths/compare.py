@@ -14,7 +14,7 @@ from grader.rewards.maths.values import (
     Collection,
     Equation,
     Expression,
-    Named,
+    NamedValue,
     Value,
     latex,
     read,
@@ -93,15 +93,18 @@ class _Comparison:
                 )
             case Approximation(), _:
                 return self.equal(expected.exact, answer) or self.equal(expected.rounded, answer)
-            case Named() | Equation(), Named() | Equation():
+            case NamedValue() | Equation(), NamedValue() | Equation():
                 return self._equal_equations(expected, answer)
-            case (Named(), Expression(is_relation=True)) | (Expression(is_relation=True), Named()):
+            case (NamedValue(), Expression(is_relation=True)) | (
+                Expression(is_relation=True),
+                NamedValue(),
+            ):
                 return self._ask(latex(expected), latex(answer))
             case Equation(is_implicit=True), _:
                 return False
-            case Named() | Equation(), _:
+            case NamedValue() | Equation(), _:
                 return self.equal(expected.value, answer)
-            case _, Named() | Equation():
+            case _, NamedValue() | Equation():
                 return self.equal(expected, answer.value)
             case Number(), Number():
                 return self._equal_numbers(expected, answer)
@@ -120,8 +123,10 @@ class _Comparison:
             case _:
                 return self._equal_by_algebra(expected, answer)
 
-    def _equal_equations(self, expected: Named | Equation, answer: Named | Equation) -> bool:
-        if isinstance(expected, Named) and isinstance(answer, Named):
+    def _equal_equations(
+        self, expected: NamedValue | Equation, answer: NamedValue | Equation
+    ) -> bool:
+        if isinstance(expected, NamedValue) and isinstance(answer, NamedValue):
             is_one_thing = expected.name == answer.name
             if is_one_thing or not (expected.is_variable and answer.is_variable):
                 return self.equal(expected.value, answer.value)
@@ -179,7 +184,7 @@ class _Comparison:
 
     def _equal_records(self, expected: Collection, answer: Collection) -> bool:
         pairs = [
-            {item.name: item.value for item in each.items if isinstance(item, Named)}
+            {item.name: item.value for item in each.items if isinstance(item, NamedValue)}
             for each in (expected, answer)
         ]
         return pairs[0].keys() == pairs[1].keys() and all(

@@ -41,7 +41,7 @@ class Collection:
     @property
     def is_record(self) -> bool:
         """Whether every item has a different name, as in "x = 1, y = 2"."""
-        names = {item.name for item in self.items if isinstance(item, Named)}
+        names = {item.name for item in self.items if isinstance(item, NamedValue)}
         return len(names) == len(self.items) > 1
 
     @property
@@ -53,7 +53,7 @@ class Collection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedValue:
     """A named value: "x = 5", or "x > 5" as an interval."""
 
     name: str
@@ -116,7 +116,7 @@ class Expression:
         return bool(_RELATION.search(self.text))
 
 
-Value = Number | Collection | Named | Equation | Approximation | Clock | Expression
+Value = Number | Collection | NamedValue | Equation | Approximation | Clock | Expression
 
 
 # ---------------------------------------------------------------- reading
@@ -184,7 +184,7 @@ def latex(value: Value) -> str:
             return latex(value.exact)
         case Clock():
             return value.minute
-        case Named() | Equation() | Expression():
+        case NamedValue() | Equation() | Expression():
             return value.text
 
 
@@ -224,7 +224,7 @@ def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
     "x = 1 or x = 2" and "n = 1, 2" are several values of one name; "x = 1, y = 2" keeps its names;
     "x = 1, y = 2 or x = 2, y = 1" is two groups with names.
     """
-    names = [item.name if isinstance(item, Named) else None for item in items]
+    names = [item.name if isinstance(item, NamedValue) else None for item in items]
     count = len(set(names))
     if count == len(names) and None not in names:
         return items
@@ -235,14 +235,16 @@ def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
             for start in range(0, len(names), count)
         )
     is_one_thing = len(set(names) - {None}) == 1
-    return tuple(item.value if is_one_thing and isinstance(item, Named) else item for item in items)
+    return tuple(
+        item.value if is_one_thing and isinstance(item, NamedValue) else item for item in items
+    )
 
 
 def _equation(text: str, depth: int) -> Value | None:
     r"""Read "x = 5", "2x + y = 3", "\sqrt{3} \approx 1.73" and "x \in [0, 1)"."""
     if match := _MEMBER.fullmatch(text):
         values = _read(match[2], depth + 1)
-        return values if match[1][0] == "(" else Named(name=match[1], value=values, text=text)
+        return values if match[1][0] == "(" else NamedValue(name=match[1], value=values, text=text)
     sides = split_at(text, _EQUALS)
     if len(sides) == 1 or not sides[-1] or _RELATION.search(text):
         return None
@@ -254,7 +256,7 @@ def _equation(text: str, depth: int) -> Value | None:
     if record := _record(first, value):
         return record
     if _NAME.fullmatch(first) and not _ROUNDED_CONSTANT.fullmatch(text):
-        return Named(name=first.replace("{", "").replace("}", ""), value=value, text=text)
+        return NamedValue(name=first.replace("{", "").replace("}", ""), value=value, text=text)
     if "\\approx" in text:
         return Approximation(exact=_read(first, depth + 1), rounded=value)
     if not any(_has_variable(side) for side in sides[:-1]):
@@ -273,7 +275,7 @@ def _record(names: str, value: Value) -> Value | None:
     return Collection(
         brackets=Brackets.NONE,
         items=tuple(
-            Named(name=name, value=item, text=f"{name}={latex(item)}")
+            NamedValue(name=name, value=item, text=f"{name}={latex(item)}")
             for name, item in zip(parts, value.items, strict=True)
         ),
     )
@@ -310,7 +312,7 @@ def _inequality(text: str, depth: int) -> Value | None:
     for name, brackets, ends in _intervals(text):
         interval = _items(brackets, ends, depth)
         if interval is not None:
-            return Named(name=name, value=interval, text=text)
+            return NamedValue(name=name, value=interval, text=text)
     if match := _UNEQUAL.fullmatch(text):
         hole = _read(match[2], depth + 1)
         sides = tuple(
@@ -318,7 +320,7 @@ def _inequality(text: str, depth: int) -> Value | None:
             for ends in ((_END["-"], hole), (hole, _END["+"]))
         )
         union = Collection(brackets=Brackets.UNION, items=sides)
-        return Named(name=match[1], value=union, text=text)
+        return NamedValue(name=match[1], value=union, text=text)
     return None
 
 
