@@ -8,6 +8,7 @@ from typing import Any
 
 from grader.source.constants import UnknownError, holds
 from grader.source.names import Function
+from grader.source.syntax import UNPARSABLE, parse
 
 _ALWAYS_WAIVED = frozenset({"skip", "expectedFailure"})
 _CONDITIONAL = frozenset({"skipif", "skipIf", "skipUnless", "xfail"})
@@ -49,12 +50,17 @@ def is_waiver(decorator: ast.expr) -> bool:
 
 def _condition(given: ast.expr) -> ast.expr:
     """Return the condition of a mark, which may be written as text."""
-    if isinstance(given, ast.Constant) and isinstance(given.value, str):
-        try:
-            return ast.parse(given.value, mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise UnknownError from None
-    return given
+    if not isinstance(given, ast.Constant) or not isinstance(given.value, str):
+        return given
+    try:
+        statements = parse(given.value).body
+    except UNPARSABLE:
+        statements = []
+    match statements:
+        case [ast.Expr(value=condition)]:
+            return condition
+        case _:
+            raise UnknownError
 
 
 def find_row_skips(

@@ -43,7 +43,7 @@ def parse(source: str | bytes, name: str = "<source>") -> ast.Module:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Silence the parser's warnings."""
+    """Silence the parser's warnings; not around `parse`, which does this itself."""
     with _lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -8,6 +8,7 @@ import ast
 import re
 
 from grader.model.errors import LabelError
+from grader.source.syntax import quiet
 from grader.text import integers
 
 _MAX_DEPTH = 100
@@ -71,8 +72,11 @@ class _Reader:
             return int(word)
         if word[0] in "'\"" and "\\" not in word and word.isprintable():
             return word[1:-1]
-        if token["text"] is not None or token["number"] is not None:
+        if token["number"] is not None:
             return ast.literal_eval(word)
+        if token["text"] is not None:
+            with quiet():
+                return ast.literal_eval(word)
         if word in _NAMES:
             return _NAMES[word]
         if word == "set()":

@@ -47,7 +47,7 @@ def assertion(out, exp, atol):
         assert out == exp, f"out: {out}, exp: {exp}"
 """
 """The functions by which EvalPlus compares; both versions of `assertion` do the same."""
-_KNOWN_HELPERS = frozenset(ast.dump(node) for node in ast.parse(_HELPERS).body)
+_KNOWN_HELPERS = frozenset(ast.dump(node) for node in parse(_HELPERS).body)
 
 _NAMES = {"inf": inf, "nan": nan}
 

@@ -517,9 +517,12 @@ def test_marks_whose_condition_is_sure_to_hold_waive_a_test() -> None:
         "@pytest.mark.skipif(sys.version_info < (3, 12), reason='x')\ndef test_f(): ...\n"
         "@pytest.mark.skipif(solution.missing, reason='x')\ndef test_g(): ...\n"
         "@pytest.mark.skipif({1: True}[0], reason='x')\ndef test_h(): ...\n"
+        # Warnings are errors here; the escape in the condition must not matter.
+        "@pytest.mark.skipif(r'sys.platform != \"\\ \"', reason='x')\ndef test_i(): ...\n"
+        "@pytest.mark.skipif('import sys', reason='x')\ndef test_j(): ...\n"
     )
     left = [base.partition("::")[2] for base in expected.required]
-    assert left == ["test_a", "test_f", "test_g", "test_h"]
+    assert left == ["test_a", "test_f", "test_g", "test_h", "test_j"]
 
 
 def test_skips_of_rows_are_read_from_a_tests_source() -> None:

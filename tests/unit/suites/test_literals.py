@@ -2,6 +2,7 @@
 
 import ast
 import time
+import warnings
 from collections.abc import Iterable
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model.errors import LabelError
+from grader.source.syntax import quiet
 from grader.suites.literals import read_literal
 
 LEAVES = (
@@ -55,7 +57,16 @@ def test_what_is_read_is_what_python_reads(text: str) -> None:
         found = read_literal(text)
     except LabelError:
         return
-    assert repr(found) == repr(ast.literal_eval(text.strip()))
+    with quiet():
+        assert repr(found) == repr(ast.literal_eval(text.strip()))
+
+
+def test_doubtful_escape_is_read_silently_if_warnings_are_errors() -> None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("error")
+        found = read_literal(r"['\d+', 1]")
+    assert found == [r"\d+", 1]
+    assert heard == []
 
 
 @pytest.mark.parametrize(
