@@ -121,14 +121,14 @@ class SourceReader:
             self._budget -= _cost(known)
         return known
 
-    def read_leading(self, code: str, *, drop_code: bool, attempts: int = 6) -> SourceReading:
+    def read_leading(self, code: str, *, drop_code: bool) -> SourceReading:
         """Parse the longest run of whole top-level statements at the start of `code`.
 
         Prose after them is dropped and, with `drop_code`, broken statements, too. If no attempt
         parses, the reading is that of the whole text.
         """
         whole = reading = self.read(code)
-        for _ in range(attempts):
+        for _ in range(_MAX_ATTEMPTS):
             if reading.syntax is not Syntax.BROKEN or not reading.error_line:
                 break
             cut = _statement_start(reading.code, reading.error_line)
@@ -175,6 +175,8 @@ def _statement_start(code: str, line: int) -> int:
 # ---------------------------------------------------------------- names
 
 
+_MAX_ATTEMPTS = 6
+"""How often a source is cut before its first error and parsed again."""
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__annotations__"}
 
 
@@ -325,6 +327,8 @@ def _is_statement(line: str) -> bool:
 
 
 _MAX_LINES_ABOVE = 100
+_SAMPLE_CHARS = 20_000
+"""How much text decides whether it looks like code."""
 _MAX_MENTIONS = 1000
 _MAX_PROSE_CHARS = 256 * 1024
 """How much text is searched for the start of code without a fence."""
@@ -337,9 +341,9 @@ _TOP_LEVEL = re.compile(
 )
 
 
-def looks_like_code(text: str, *, sample_chars: int = 20_000) -> bool:
+def looks_like_code(text: str) -> bool:
     """Tell whether most lines at the start of `text` have the form of Python statements."""
-    lines = [line for line in text[:sample_chars].split("\n") if line.strip()]
+    lines = [line for line in text[:_SAMPLE_CHARS].split("\n") if line.strip()]
     lines = [line for line in lines if not line.lstrip().startswith("#")]
     code = sum(1 for line in lines if _is_statement(line))
     return code > 0 and 2 * code >= len(lines)

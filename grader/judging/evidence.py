@@ -108,11 +108,12 @@ def of_output(outcome: RunOutcome) -> Evidence | None:
     return evidence(stdout=outcome.stdout, stderr=outcome.stderr)
 
 
-def fit(cases: Sequence[CaseResult], room: int = REPORT_CHARS) -> tuple[CaseResult, ...]:
-    """Return the cases with as much evidence as fits into `room` characters.
+def fit(cases: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
+    """Return the cases with as much evidence as fits into `REPORT_CHARS` characters.
 
     Cases that did not pass take room first, then the others, both in the order of the suite.
     """
+    room = REPORT_CHARS
     order = sorted(range(len(cases)), key=lambda i: cases[i].verdict is Verdict.PASSED)
     fitting = list(cases)
     for index in order:

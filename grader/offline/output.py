@@ -16,6 +16,7 @@ STDOUT = Path("-")
 _OTHER_FORMATS = frozenset({".parquet", ".gz", ".csv", ".xz", ".zst"})
 
 
+_BLOCK_BYTES = 1 << 16
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
 
 
@@ -209,11 +210,11 @@ def _refuse_other_format(path: Path) -> None:
         raise ConfigurationError(message)
 
 
-def _end_of_last_line(fd: int, size: int, block: int = 1 << 16) -> int:
+def _end_of_last_line(fd: int, size: int) -> int:
     """Return the offset after the last newline of the file."""
     end = size
     while end > 0:
-        start = max(0, end - block)
+        start = max(0, end - _BLOCK_BYTES)
         newline = os.pread(fd, end - start, start).rfind(b"\n")
         if newline >= 0:
             return start + newline + 1
