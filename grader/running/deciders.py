@@ -32,7 +32,7 @@ class Compiled:
 
 
 def arguments(checker: Checker) -> tuple[str, ...]:
-    """Return what a program is called with. The paths are relative to the work area.
+    """Return a program's arguments. Paths are relative to the work area.
 
     Raises:
         SuiteError: It is a function, which cannot be called with paths.

@@ -57,11 +57,11 @@ def run_expressions(
 
 
 def _beside(tests: ExpressionTests, language: Language, parts: Parts) -> Parts:
-    """Return what stands beside the expressions, and the code in front of them."""
+    """Return the code before the expressions, and the files beside it."""
     if not tests.solution_path:
         return parts
     ending = language.source.rpartition(".")[2]
-    # No other file of the submission, which could take the place of the tests.
+    # Without the submission's other files, any of which could replace the tests.
     code = prepare(language, parts.code).code
     others = {
         tests.solution_path: language.beside_tests(code) if language.beside_tests else code,

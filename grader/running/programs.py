@@ -22,7 +22,7 @@ class Parts:
     code: str
     """Of the file that begins the program."""
     path: str = "solution.py"
-    """Of that file; of no account for a single file in another language than Python."""
+    """Of that file. For a single file in another language than Python, it is not used."""
     others: Mapping[str, str] = field(default_factory=dict)
     """The other files by path."""
 

@@ -61,13 +61,13 @@ class _NotAllowed(Exception):
 
 
 _STARTS_TESTS = ("unittest", "main")
-"""May be named, but only in code that does not run: it calls any function that a text names."""
+"""Allowed only in code that does not run, since it calls any function that a text names."""
 
 _OTHER_ENCODING = re.compile(rb"coding[:=][ \t]*(?!utf-?8)[^ \t]", re.IGNORECASE)
 
 _Loop = frozenset[str] | None
-"""Code that may run several times, by the names that have another value each time. None stands for
-the top of a module, which runs once. A function counts as a loop."""
+"""The names that get another value each time that a piece of code runs; None for the top of a
+module, which runs once. A function counts as a loop."""
 
 
 def _deny(why: str) -> NoReturn:
@@ -94,7 +94,7 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
 
 
 def _is_utf8(source: bytes) -> bool:
-    """Tell whether the first two lines name no other encoding, in which it may be other code."""
+    """Tell whether a source is read as UTF-8: in another encoding, it could be other code."""
     return not any(map(_OTHER_ENCODING.search, source.splitlines()[:2]))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _VERSIONS = ((3, 11), (3, 99))
-"""The lowest and the highest that a sandbox may have. A condition must hold for both or neither."""
+"""The lowest and the highest version of Python in a sandbox. Both must decide a condition alike."""
 _PLATFORM = {
     "os.name": "posix",
     "platform.system()": "Linux",

@@ -16,15 +16,15 @@ _HEADER = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _PATH = re.compile(r"(?:\w[\w.+-]*/)*\w[\w.+-]*")
-"""Also keeps names apart from the options of a compiler."""
+"""A path cannot begin with a dash, which a compiler would take for an option."""
 _USUAL_MAIN = frozenset({"main", "__main__", "index", "app", "program", "solution"})
 """Stems of the names that main files usually have."""
 
 
 def join_files(files: Mapping[str, str]) -> str:
-    """Return files as one text; a single one as it is.
+    """Return files as one text, for `split_files`; a single file unchanged.
 
-    A line of a file that names a file begins another one.
+    If a line inside a file looks like one that names a file, that file will be split there.
     """
     if len(files) == 1:
         return next(iter(files.values()))

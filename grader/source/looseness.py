@@ -1,4 +1,4 @@
-"""What a submission says of its own equality, and of the kinds of its exceptions."""
+"""Reads in a submission how its objects may compare, and what its exceptions derive from."""
 
 import ast
 import re
@@ -9,14 +9,14 @@ _OF_EQUALITY = re.compile(r"__(?:eq|ne|instancecheck|subclasscheck)__|\b(?:compa
 
 
 def may_compare_loosely(code: str) -> bool:
-    """Tell whether a class of the submission may ignore something when it compares."""
+    """Tell whether a class of the submission may treat different values as equal."""
     return _OF_EQUALITY.search(code) is not None
 
 
 def combined_bases(code: str) -> frozenset[str]:
-    """Return the names of base classes, if a class of the submission has several.
+    """Return the names of all base classes if any class of the submission has several.
 
-    An exception may then be of more kinds than one.
+    An exception of that class may then be caught as any of them.
     """
     if "class" not in code:
         return frozenset()

@@ -40,7 +40,7 @@ _READABLE = (
     | _OF_MARKS
 )
 _HOOKS = frozenset("setUp setUpClass tearDown tearDownClass longMessage maxDiff".split())
-"""What a test case may define although unittest does."""
+"""Names of unittest's that a test case may define itself."""
 _OF_TEST_CASES = frozenset(
     {name for name in dir(unittest.TestCase) if name.startswith(("assert", "fail"))}
     - NOT_OF_OBJECTS
@@ -98,7 +98,7 @@ class _Reading:
     def leaves_nothing(self) -> bool:
         return (
             not any(name.startswith("pytest_") or name == "request" for name in self._bound)
-            # What is read as an attribute of these names is an attribute of what they are here.
+            # No imported name and no `self` is bound again, so their attributes are known.
             and all(self._bound[name] == count for name, count in self._imports.items())
             and self._bound["self"] == sum(map(_takes_self, self._methods))
             and not (self._own_names & set(dir(unittest.TestCase)) - _HOOKS)

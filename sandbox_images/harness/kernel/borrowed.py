@@ -75,6 +75,6 @@ class Start:
 
 
 def find_starter() -> Starter | None:
-    """Return what starts such processes; None if that is not possible here."""
+    """Return a starter of such processes; None if this machine has no instructions for it."""
     function = find_function()
     return None if function is None else Starter(function)

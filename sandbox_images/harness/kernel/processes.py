@@ -37,7 +37,7 @@ class _Reading(NamedTuple):
     run_delay_s: float
     """How long it was ready but had no CPU."""
     is_nice: bool
-    """Whether it gives way to others more than the harness does."""
+    """Whether its priority is lower than the harness's."""
     is_dead: bool
     """Whether it has ended, with all of its threads."""
 

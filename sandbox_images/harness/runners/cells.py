@@ -63,7 +63,7 @@ class Cells:
         )
         value = eval(code, self._names)  # noqa: S307 - this is what the sandbox is for
         if code.co_flags & inspect.CO_COROUTINE:
-            import asyncio  # not at the start: all runs are forked from the same zygotes
+            import asyncio  # Here, since it would make every fork of the zygote slower.
 
             return asyncio.run(value)
         return value

@@ -47,7 +47,7 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
 def say_why_not(command: tuple[str, ...], error: Exception, reporter: Reporter) -> None:
     """Report that a program could not be executed.
 
-    Such as a file that the compiler did not make, or that is no program.
+    For example, the compiler made no such file, or one that is not executable.
     """
     words = f"{command[0]}: {error}"
     reporter.emit("exception", where="load", type="cannot be started", message=words)

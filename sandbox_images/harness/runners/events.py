@@ -75,8 +75,8 @@ def _own_frames(tb: TracebackType | None, source_path: str) -> str:
 def _lines_of_tests(error: BaseException, source_path: str) -> list[int] | None:
     """Return the lines of the tests that an exception went through, in no order.
 
-    Exceptions that were handled while it was raised count, too. None: unknown, for example since
-    it stands for several exceptions.
+    Exceptions that were being handled when it was raised count, too. Returns None if the lines are
+    unknown, for example for a group of exceptions.
     """
     lines: set[int] = set()
     chain: dict[int, BaseException] = {}

@@ -15,14 +15,14 @@ from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
 
 
 def limit_digits() -> None:
-    """Write integers of as many digits as CPython does, since tests of pytest can tell."""
+    """Limit the digits of integers as CPython does by default: tests for pytest can see it."""
     os.environ.pop("PYTHONINTMAXSTRDIGITS", None)
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
 
 
 @contextmanager
 def beginning() -> Iterator[None]:
-    """Tell the supervisor about an exception in this block that it is our fault."""
+    """If this block raises an exception, tell the supervisor that it is our fault."""
     try:
         yield
     except Exception:  # noqa: BLE001 - whatever it is

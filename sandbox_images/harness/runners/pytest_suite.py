@@ -54,7 +54,7 @@ class _Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
         """Wait here as the zygote; go on as a run's process."""
-        # What is the same for all runs is done before they are forked.
+        # What is the same for all runs is done here, before they are forked.
         recorder = _LastRecorder()
         session.config.pluginmanager.register(recorder)
         swallowed = Swallowed()

@@ -115,7 +115,7 @@ class _Standing:
 
 
 class _Recorder(Recorder):
-    """Notices, too, what of pytest itself a suite uses."""
+    """Also notices when a suite uses a fixture of pytest's own."""
 
     def __init__(self) -> None:
         super().__init__()

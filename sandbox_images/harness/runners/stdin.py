@@ -72,7 +72,7 @@ def _discount_own_frames() -> None:
     while frame.f_back is not None:
         frame, own = frame.f_back, own + 1
     if sys.version_info < (3, 12):
-        own += 1  # for `exec`: calls of functions in C counted until then
+        own += 1  # `exec` itself: before 3.12, calls of C functions counted too
     set_limit, get_limit = sys.setrecursionlimit, sys.getrecursionlimit
 
     def setrecursionlimit(limit: int, /) -> None:

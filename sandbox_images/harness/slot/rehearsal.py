@@ -1,8 +1,8 @@
-"""What most runs do, done in the zygote before it forks them.
+"""Warms the interpreter's caches in the zygote, by doing what most runs do.
 
-The interpreter remembers where it found a method of a type, and how to execute an instruction best.
-A fork that has to find that out writes to pages that it could share. What is executed here is ours,
-and leaves nothing that a program could see.
+The interpreter caches where it found the methods of types, and the fastest form of each
+instruction. A fork that fills these caches by itself writes to pages of memory that it could share.
+What is executed here is ours, and leaves nothing that a program could see.
 """
 
 import os

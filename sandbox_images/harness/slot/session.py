@@ -33,7 +33,7 @@ _ALONE_S = 0.1
 """How long a finished thread may take to disappear."""
 _KILLED = int(signal.SIGKILL)
 _HARMLESS = (None, "output")
-"""A finished cell leads to a state although it hit one of these limits."""
+"""A cell that hits one of these limits still leads to a state."""
 
 
 class SessionLost(Exception):
@@ -193,7 +193,7 @@ class SessionStates:
         with theirs:
             self._start_run(theirs.fileno())
         self._own_pids = processes.all_pids() - harness_pids
-        """The keeper, and process 1 of the session's namespace."""
+        """The keeper, and process 1 of the session's namespace; states are not among them."""
         try:
             line, theirs = session_lines.open_line()
             with theirs:

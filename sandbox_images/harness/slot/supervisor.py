@@ -76,7 +76,7 @@ _TOLD = tuple(
     for field in fields(Ended)
     if field.name not in ("stdout", "stderr", "report", "product")
 )
-"""What the header of an outcome tells of it; the rest are blobs."""
+"""The fields of `Ended` that are in the header of an outcome; the others are blobs."""
 _COMPILE_SOURCE = ("stdin", "call")
 """Programs that each run of a batch would compile anew."""
 _COMPILING = -1
@@ -288,7 +288,7 @@ class Supervisor:
     def __init__(self, host: HostConnection, site_folders: list[str]) -> None:
         self._host = host
         self._heard: set[int] = set()
-        """Signals that this process got since the last request. It is out of the reach of runs."""
+        """Signals that this process got since the last request. Runs cannot send it any."""
         for number in signals.ENDING:
             signal.signal(number, lambda heard, _frame: self._heard.add(heard))
         self._lacks: tuple[str, ...] = ()
@@ -338,10 +338,10 @@ class Supervisor:
             # Any other request is for a session that has ended.
 
     def _require_own_end(self, ended: Ended | DialogueEnd | None) -> None:
-        """Make sure that no signal to all processes of the slot has ended a run.
+        """Make sure that a run was not ended by a signal that went to all processes of the slot.
 
         Raises:
-            SlotBroken: One has.
+            SlotBroken: It was.
         """
         if isinstance(ended, DialogueEnd):
             self._require_own_end(ended.interactor)
@@ -432,7 +432,7 @@ class Supervisor:
         )
         with orders.nothing() as nothing:
             ended = watch.run(nothing)
-        # A step may end before the watch reads its memory, which its state keeps.
+        # The watch may not have read the memory of a short step, but the state keeps that memory.
         if read_memory() - idle_memory_bytes > limits["memory_bytes"]:
             return replace(ended, limit_hit="memory")
         return ended

@@ -224,7 +224,7 @@ class Watch:
         elif is_late(age_s, waited_s=self._account.waited_s, limits=self._limits):
             self._stop("wall_time")
         elif self._is_crowded and self._is_crowded():
-            # This limit has no verdict: other kernels give the program an error instead.
+            # `limit_hit` stays None: on other kernels, the program gets an error and goes on.
             self._kill()
 
     def _counted_s(self) -> float | None:
@@ -281,6 +281,6 @@ class Watch:
             peak_memory_bytes=max(end["peak_memory_bytes"] for end in ends),
             limit_hit=limit_hit,
             oom_killed=oom_killed,
-            # If there are two, the first is the candidate. What the tests call does not matter.
+            # If there are two parties, the first is the candidate. The judge's calls do not matter.
             forbidden_calls=tuple(self._parties[0].notifications.names),
         )

@@ -44,8 +44,8 @@ _WITHOUT_TESTS = ("command", "interactor", "plain")
 _RUN_FLAGS = namespaces.CLONE_NEWNS | namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS
 _REDUCED_RUN_FLAGS = namespaces.CLONE_NEWIPC | namespaces.CLONE_NEWUTS | namespaces.CLONE_NEWNET
 _kept: list[object] = []
-"""What forks must not free: the pages that it lies on would be copied, and descriptors closed that
-are not theirs any more."""
+"""Objects that no fork may free. To free one would copy its page of memory, and could close a
+descriptor that the fork has put to another use."""
 
 
 def main(args: list[str]) -> None:
@@ -153,8 +153,8 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         order = RunOrder.parse(message, descriptors)
         program = confined.prepare_program(order)
         enter = confined.prepare(order) if program is None else None
-        random.seed()  # else all runs, and the tests, would draw the same numbers
-        # Also what is new since the last run: else the fork would begin with a collection.
+        random.seed()  # Otherwise all runs, and the tests, would draw the same numbers.
+        # With what was made since the last run, so that the fork does not begin to collect it.
         gc.freeze()
         init = pid_namespaces.enter_new()
         start = namespaces.clone if program is None else program.make
@@ -165,7 +165,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
             _tell_failure(order, *failure)
         for descriptor in descriptors:
             os.close(descriptor)
-        # All else waits for the end: memory that is touched while the fork lives is copied.
+        # Everything else waits until the fork has ended, since memory written before is copied.
         end = _ended(signal.SIGKILL) if pid is None else _await_end(pid, init)
         if room is None:
             sockets.await_release(own_sockets)
@@ -189,7 +189,7 @@ def _start_run(init: int, start: Callable[[int], int], flags: int) -> int | None
 
 
 def _tell_failure(order: RunOrder, name: str, error: OSError) -> None:
-    """Say for a run what failed before it executed its program."""
+    """Report, in place of a run, what failed before it executed its program."""
     if name == "execve":
         command.say_why_not(order.command, error, Reporter(order.report))
     else:

@@ -70,7 +70,7 @@ class Zygote:
     ) -> None:
         self._name = " ".join((kind, *preload))
         self.is_spent = False
-        """Whether a run has left something that stays as long as the slot."""
+        """Whether a run has left something behind that only the end of the slot removes."""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         theirs.set_inheritable(True)
         descriptor = str(theirs.fileno())
@@ -162,7 +162,7 @@ class StandingJudge:
             zygote.start_without_code(program, limits, theirs.fileno())
         message, descriptors = zygote.receive()
         for descriptor in descriptors:
-            os.close(descriptor)  # calls that are reported for a candidate fail in a judge
+            os.close(descriptor)  # a judge's forbidden calls fail without a report
         if message["event"] != "started":
             raise SlotBroken(f"a judge did not start: {message}")
         self.pids = processes.all_pids() - before
