@@ -21,7 +21,7 @@ class Text:
         """Parse the source.
 
         Raises:
-            SyntaxError: It is no Python.
+            SyntaxError: It is not Python.
         """
         self.tree = ast.parse(source)
         self._bytes = source.encode()

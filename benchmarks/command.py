@@ -79,7 +79,7 @@ def _grade(samples: Path, out: Path, *options: str) -> Iterator[subprocess.Popen
         try:
             yield process
         finally:
-            process.terminate()  # like Ctrl-C: it removes its slots; nothing to do where it ended
+            process.terminate()  # like Ctrl-C: it removes its slots; nothing to do if it has ended
 
 
 def describe_s(values: list[float]) -> str:

@@ -65,7 +65,7 @@ class Found:
     service_cpu_s: float
     """What one submission took of the service's own process, slots not counted."""
     local_cpu_s: float
-    """What one took of this process where that had the slots."""
+    """The same of this process, if this process has the slots."""
     p50_s: float
     p99_s: float
 

@@ -24,7 +24,7 @@ class Sample:
     files: Mapping[str, str]
     """What a reward function without a sandbox writes to disk: solution, tests, both."""
     programs: tuple[str, ...]
-    """The same as programs that raise where a test fails, one for each run that the suite takes;
+    """The same as programs that raise if a test fails, one for each run that the suite takes;
     none for pytest suites."""
 
     @property
@@ -34,7 +34,7 @@ class Sample:
 
 
 def check_samples() -> tuple[str, list[Sample]]:
-    """Return HumanEval's references where they are recorded, else the examples' scripts."""
+    """Return HumanEval's references if they are recorded, else the examples' scripts."""
     recorded = find_recorded("humaneval.jsonl")
     if recorded is not None:
         return "HumanEval check()", list(_samples(recorded, ScriptTests))
@@ -72,7 +72,7 @@ def renumbered(samples: list[Sample]) -> list[Sample]:
 
 
 def find_recorded(name: str) -> Path | None:
-    """Return a recorded file, where the folder with those is there."""
+    """Return a recorded file; None if this machine does not have it."""
     paths = (REPO / folder / name for folder in RECORDED)
     return next((path for path in paths if path.is_file()), None)
 

@@ -139,7 +139,7 @@ def draw(history: list[dict[str, float]], picture: Path) -> None:
     for key, name in (
         ("reward", "mean reward"),
         ("grader/verdict_passed", "share that passes every case"),
-        ("grader/verdict_no_code", "share that is no code at all"),
+        ("grader/verdict_no_code", "share without any code"),
     ):
         axes.plot(steps, [entry[key] for entry in history], label=name, linewidth=1.4)
     axes.set_xlabel("step")

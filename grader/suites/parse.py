@@ -100,7 +100,7 @@ def _suite_of(label: object, problems: Problems | None) -> TestSuite:
     try:
         suite = check_cases(_parse(label, problems, 0))
     except (ValueError, OverflowError) as error:
-        # An integer where only a smaller one can be read or shown; the message says why.
+        # An integer that is too large to be read or shown; the message says why.
         message = f"a value of the label cannot be read: {error}"
         raise LabelError(message) from error
     if suite.language == "python" and suite.prelude:

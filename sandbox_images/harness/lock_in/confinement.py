@@ -3,7 +3,7 @@
 It takes as few steps as possible: the kernel copies every page that a fork touches, so even a
 convenience such as `open` costs more here than the system call behind it.
 
-If what it executes is a program in another language, it is no fork: see `kernel.borrowed`.
+If what it executes is a program in another language, it is not a fork: see `kernel.borrowed`.
 
 The process starts in pid, mount, ipc and uts namespaces made for it. Here it gets an empty,
 bounded work area and a /proc of its own processes, moves to a user namespace of its own, and
