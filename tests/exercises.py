@@ -604,6 +604,114 @@ class Sums {
     }
 }
 """
+_GO_TESTS = """package sums
+
+import (
+	"reflect"
+	"testing"
+)
+
+type testCase struct {
+	title   string
+	numbers []int
+	wanted  int // 42 is the answer
+	fails   bool
+}
+
+var testCases = []testCase{
+	{title: "two numbers make 42", numbers: []int{40, 2}, wanted: 42},
+	{title: "an empty list has no sum at all", numbers: nil, fails: true},
+}
+
+func TestSum(t *testing.T) {
+	for _, tc := range testCases {
+		t.Run(tc.title, func(t *testing.T) {
+			got, err := Sum(tc.numbers)
+			switch {
+			case tc.fails:
+				if err == nil {
+					t.Fatalf("Sum(%v) = %d, wanted no sum", tc.numbers, got)
+				}
+			case err != nil:
+				t.Fatalf("Sum(%v) returned %v, wanted %d", tc.numbers, err, tc.wanted)
+			case got != tc.wanted:
+				t.Errorf("Sum(%v) = %d, wanted %d", tc.numbers, got, tc.wanted)
+			}
+		})
+	}
+}
+
+func TestTexts(t *testing.T) {
+	wanted := map[string]int{"ab": 2, ";c": 2}
+	if got := Lengths([]string{"ab", ";c"}); !reflect.DeepEqual(got, wanted) {
+		t.Errorf("Lengths() = %v, wanted %v", got, wanted)
+	}
+}
+
+func TestCounter(t *testing.T) {
+	counter := NewCounter()
+	counter.Add(3)
+	counter.Add(4)
+	if got := counter.Total(); got != 7 {
+		t.Errorf("Total() = %d", got)
+	}
+}
+
+func TestMean(t *testing.T) {
+	counter := NewCounter()
+	counter.Add(3)
+	counter.Add(4)
+	if mean := counter.Mean(); mean != 3.5 || counter.IsEmpty() {
+		t.Fatal("a counter that counts must have a mean")
+	}
+}
+
+func BenchmarkSum(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		Sum([]int{42})
+	}
+}
+"""
+_GO_RIGHT = """package sums
+
+import "errors"
+
+func Sum(all []int) (int, error) {
+	if len(all) == 0 {
+		return 0, errors.New("no numbers at all")
+	}
+	total := 0
+	for _, each := range all {
+		total = total + each
+	}
+	return total, nil
+}
+
+func Lengths(all []string) map[string]int {
+	lengths := map[string]int{}
+	for _, each := range all {
+		lengths[each] = len(each)
+	}
+	return lengths
+}
+
+type Counter struct {
+	all []int
+}
+
+func NewCounter() *Counter { return &Counter{} }
+
+func (c *Counter) Add(number int) { c.all = append(c.all, number) }
+
+func (c *Counter) Total() int {
+	total, _ := Sum(c.all)
+	return total
+}
+
+func (c *Counter) Mean() float64 { return float64(c.Total()) / float64(len(c.all)) }
+
+func (c *Counter) IsEmpty() bool { return len(c.all) == 0 }
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
@@ -611,6 +719,7 @@ RIGHT = {
     "ruby": _RUBY_RIGHT,
     "php": _PHP_RIGHT,
     "bash": _BASH_RIGHT,
+    "go": _GO_RIGHT,
     "rust": _RUST_RIGHT,
     "java": _JAVA_RIGHT,
 }
@@ -622,6 +731,7 @@ CASES = {
     "ruby": 8,
     "php": 9,
     "bash": 6,
+    "go": 5,
     "rust": 10,
     "java": 13,
 }
@@ -633,6 +743,7 @@ ENDINGS = {
     "ruby": ".rb",
     "php": ".php",
     "bash": ".sh",
+    "go": ".go",
     "rust": ".rs",
     "java": ".java",
 }
@@ -641,6 +752,7 @@ _TESTS_OF = {
     "ruby": _RUBY_TESTS,
     "php": _PHP_TESTS,
     "bash": _BASH_TESTS,
+    "go": _GO_TESTS,
     "rust": _RUST_TESTS,
     "java": _JAVA_TESTS,
 }

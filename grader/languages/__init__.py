@@ -1,8 +1,8 @@
 """The languages of submissions, other than Python.
 
-Each module here, except for `language`, describes one language, with its dialects in a tuple
-`LANGUAGES`. All modules of this package are found. No code outside of it depends on which language
-it has.
+Each module here describes one language, with its dialects in a tuple `LANGUAGES`, except for
+`language` and for those called `..._tests`, which read tests in one language. All modules of this
+package are found. No code outside of it depends on which language it has.
 """
 
 import pkgutil
@@ -81,7 +81,7 @@ def languages() -> Mapping[str, Language]:
     modules = sorted(found.name for found in pkgutil.iter_modules(__path__))
     every: list[Language] = []
     for name in modules:
-        if name != "language":
+        if name != "language" and not name.endswith("_tests"):
             every += import_module(f"{__name__}.{name}").LANGUAGES
     taken: dict[str, str] = dict.fromkeys({*PYTHON_NAMES, ANY}, PYTHON)
     for language in every:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+from grader.languages.go_tests import read_tests
 from grader.languages.language import (
     Assertions,
     CallDriver,
@@ -39,6 +40,12 @@ func asTextForTests(value interface{}) string { return shownfmt.Sprintf("%v", va
 func likeForTests(_ func(), expected interface{}) interface{} { return expected }
 """
 
+_SHOW_SEEN = (
+    'import (shownreflect "reflect"; shownsort "sort"; shownstrconv "strconv")\n'
+    f"{driver_source('tests.go')}"
+)
+"""What tests of exercises need."""
+
 
 def imported_files(files: Mapping[str, str]) -> dict[str, str]:
     """Return copies of the files in folders, where the paths by which they are imported lead.
@@ -68,7 +75,15 @@ def show(values: ValueDriver) -> str:
     tests = values.statements('shownForTests("{mark} {number}", {expression})')
     if not values.around:
         tests = f"func main() {{\n{tests}\n}}"
-    return _program(values.code, values.head, f'import shownfmt "fmt"\n{_SHOW}', tests)
+    own = "" if values.code else _SHOW_SEEN  # a submission that is a file of its own
+    return _program(values.code, values.head, f'import shownfmt "fmt"\n{own}{_SHOW}', tests)
+
+
+def as_main(code: str) -> str:
+    """Let a file be in one package with a program of tests, which has a `main` of its own."""
+    code = _MAIN.sub("func mainOfTheAnswer(", code)
+    code, found = _PACKAGE.subn("package main", code, count=1)
+    return code if found else f"package main; {code}"
 
 
 def _program(code: str, head: str, own: str, tests: str) -> str:
@@ -82,20 +97,23 @@ def _program(code: str, head: str, own: str, tests: str) -> str:
     """
     code = _MAIN.sub("func mainOfTheAnswer(", code)
     found = _IMPORT.findall(head) + _IMPORT.findall(code)
-    imports = {
-        path: name
+    while (clause := _IMPORT.match(tests)) is not None:
+        found.append(clause[0])
+        tests = tests[clause.end() :].lstrip()
+    imports = dict.fromkeys(
+        (path, "" if name == path.rpartition("/")[2] else name)
         for clause in found
         for name, path in _IMPORTED.findall(clause)
         if "." not in path
-    }
+    )
     if "testing.T" in tests:
-        imports["testing"] = ""
+        imports["testing", ""] = None
     # What is taken out leaves its lines, so that errors name those of the answer.
     code = _IMPORT.sub(_lines_alone, _PACKAGE.sub("", code))
     read = _NO_CODE.sub("", f"{code}\n{tests}")
     used = [
         f'import {name} "{path}"'
-        for path, name in imports.items()
+        for path, name in imports
         if name in ("_", ".")
         or re.search(rf"\b{re.escape(name or path.rpartition('/')[2])}\s*\.", read)
     ]
@@ -208,11 +226,13 @@ LANGUAGES = (
         },
         imported=imported_files,
         program=_MAIN,
+        beside_tests=as_main,
         show=show,
         call=call,
         reserved=_RESERVED,
         tests=_TESTS,
         assertions=_ASSERTIONS,
+        exercises=read_tests,
         compile_words=ErrorWords(
             message=re.compile(
                 r"\S\.go:\d+:\d+: (?P<message>.+)"

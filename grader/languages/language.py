@@ -66,7 +66,8 @@ class ValueDriver(NamedTuple):
         if not self.around:
             return "\n".join([self.setup, *(f"{statement}{end}" for statement in shown)])
         first, *rest = self.around
-        return first + "".join(f"{one}{part}" for one, part in zip(shown, rest, strict=True))
+        parts = (f"{one}{part}" for one, part in zip(shown, rest, strict=True))
+        return "".join([self.setup, first, *parts])
 
 
 class CallDriver(NamedTuple):

@@ -252,7 +252,10 @@ class ExpressionTests:
 
     cases: tuple[ExpressionCase, ...]
     setup: str = ""
-    """Statements ahead of the submission's expressions, such as the definition of a short name."""
+    """Statements ahead of the submission's expressions, such as the definition of a short name.
+
+    If there is source around the expressions, only the submission's program has these, ahead of
+    that source."""
     around: tuple[str, ...] = ()
     """The source that has the expressions between its parts, one part more than there are cases.
 

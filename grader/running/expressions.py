@@ -77,7 +77,7 @@ def _values(
     return ValueDriver(
         code=tests.stub if code is None else code,
         head=task.suite.prelude,
-        setup=tests.setup if is_submission or tests.stub else "",
+        setup=tests.setup if is_submission or (tests.stub and not tests.around) else "",
         expressions=tuple(case.actual if is_submission else case.expected for case in tests.cases),
         mark=mark,
         around=tests.around,

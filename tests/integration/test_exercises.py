@@ -187,6 +187,117 @@ def test_panic_ends_its_own_test_only(grader: Grader) -> None:
     assert failed == ["1", "2"], report.feedback
 
 
+GO_ATTACKS = {
+    "exit": "func init() { os.Exit(0) }",
+    "a test that ends all": "func TestMain(m *testing.M) { os.Exit(0) }",
+    "a look into the tests": 'func init() { names, _ := filepath.Glob("*.go")\n'
+    "for _, name := range names { text, _ := os.ReadFile(name); fmt.Println(string(text)) } }",
+    "the tests as a part": 'import _ "embed"\n//go:embed tests_of_the_suite.go\nvar tests string\n'
+    "func init() { fmt.Println(tests) }",
+    "another nil": 'var nil error = errors.New("")',
+    "another true": "const true = false",
+    "another append": "func append(a []string, b ...string) []string { return []string{} }",
+    "a table": "func init() { testCases = nil }",
+    "another t": "type testing struct{}",
+    "what shows values": 'func (seenForTests) String() string { return "" }',
+    "the rest in a comment": "/*",
+    "the rest in a text": "var rest = `",
+}
+
+
+@pytest.mark.parametrize("attack", GO_ATTACKS)
+def test_answer_in_go_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
+    used = [
+        name for name in ("os", "fmt", "path/filepath", "testing") if name in GO_ATTACKS[attack]
+    ]
+    imports = "\n".join(f'import "{name}"' for name in ("errors", *used))
+    code = RIGHT["go"].replace('import "errors"', imports).replace("total + each", "total")
+    code = code.replace('0, errors.New("no numbers at all")', '0, errors.New("x")')
+    code = f"{code}\n{GO_ATTACKS[attack]}\n"
+    report = grade(grader, "go", code)
+    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
+    assert report.passed <= 2
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
+def test_answer_in_go_needs_its_own_imports_and_may_have_a_main(grader: Grader) -> None:
+    code = RIGHT["go"].replace("total := 0", "total := 0\n\tvar _ = reflect.TypeOf(total)")
+    report = grade(grader, "go", code)
+    assert report.verdict == "compile_error"
+    assert "undefined: reflect" in report.feedback
+    code = code.replace('import "errors"', 'import ("errors"; "reflect")')
+    report = grade(grader, "go", f"{code}\nfunc main() {{ panic(1) }}\n")
+    assert report.verdict == "passed", report.feedback
+
+
+_GO_KINDS = """package sums
+import ("bytes"; "errors"; "reflect"; "testing"; "time")
+func number(n int) *int { return &n }
+var rows = []struct{ given int; want any }{
+	{0, 5}, {1, int8(5)}, {2, "5"}, {3, []int(nil)}, {4, []int{}}, {5, 5.0}, {6, nil},
+	{7, []any{
+		number(5), []string{"a, b"}, map[string]any{"x": 1, "y": nil}, 'x', [2]float64{0, 1e300},
+	}},
+}
+func TestKinds(t *testing.T) {
+	for _, tc := range rows {
+		if got := F(tc.given); !reflect.DeepEqual(got, tc.want) { t.Error() }
+	}
+}
+func TestOthers(t *testing.T) {
+	if G(0) != 5 { t.Error() }
+	if !bytes.Equal(B(0), []byte{}) { t.Error() }
+	if !T(0).Equal(time.Unix(5, 6).UTC()) { t.Error() }
+	if err := E(0); err == nil || err.Error() != errors.New("5").Error() { t.Error() }
+}
+"""
+_GO_VALUES = """package sums
+import ("errors"; "time")
+type Small int8
+func F(n int) any {
+	five := 5
+	return []any{VALUES}[n]
+}
+func G(int) Small { return 5 }
+func B(int) []byte { return nil }
+func T(int) time.Time { return time.Unix(5, 6).In(time.FixedZone("x", 60)) }
+func E(int) error { return errors.New("5") }
+"""
+_INNER = "[]any{&five, []string{LIST}, map[string]any{KEYS}, 'x', [2]float64{-0.0, 1e300}}"
+
+
+@pytest.mark.parametrize(
+    ("values", "passed"),
+    [
+        pytest.param(
+            '5, int8(5), "5", []int(nil), []int{}, 5.0, nil, '
+            + _INNER.replace("LIST", '"a, b"').replace("KEYS", '"y": nil, "x": 1'),
+            9,
+            id="the values",
+        ),
+        pytest.param(
+            'int8(5), 5, 5, []int{}, []int(nil), 5, "nil", '
+            + _INNER.replace("LIST", '"a", "b"').replace("KEYS", '"y": nil, "x": 1'),
+            1,
+            id="others that look alike",
+        ),
+        pytest.param(
+            'Small(5), Small(5), []byte("5"), [0]int{}, []any{}, float32(5), error(nil), '
+            + _INNER.replace("LIST", '"a, b"').replace("KEYS", '"y": "nil", "x": 1'),
+            2,
+            id="other types",
+        ),
+    ],
+)
+def test_values_in_go_are_equal_as_its_own_tests_say(
+    grader: Grader, values: str, passed: int
+) -> None:
+    code = _GO_VALUES.replace("VALUES", values)
+    report = grade(grader, "go", code, **{"sums.spec.go": _GO_KINDS})
+    assert (report.passed, len(report.cases)) == (passed, 9), report.feedback
+
+
 _KINDS = """import { f } from './sums';
 test('kinds', () => {
   expect(f(0)).toBe(NaN);

@@ -89,15 +89,17 @@ def _read_other(
     solutions = fields.texts(config, "solution")
     paths = {
         # Others, such as a package's manifest, are no code.
-        "solution": [path for path in solutions if path.endswith(endings)],
+        "solution": tuple(path for path in solutions if path.endswith(endings)),
         "test": fields.texts(config, "test"),
     }
     for kind, named in paths.items():
-        if len(named) != 1:
+        if len(named) != 1 and not (kind == "test" and named and callable(how)):
             message = f"the exercise must have one {kind} file, but its config names {len(named)}"
             raise LabelError(message)
-    (solution,), (test,) = paths.values()
-    text = fields.text(folder, test)
+    (solution,), test = paths.values()
+    if callable(how):
+        test += _beside(folder, config, solution, test[0])
+    text = "\n".join(fields.text(folder, path) for path in test)
     examples = fields.texts(config, "example")
     example = fields.optional_text(folder, examples[0]) if examples else None
     if callable(how):
@@ -115,6 +117,26 @@ def _read_other(
         image=language.image,
         language=language.name,
     )
+
+
+def _beside(
+    folder: Mapping[str, object], config: Mapping[str, object], solution: str, test: str
+) -> tuple[str, ...]:
+    """Return further files of tests, such as their tables, which are called like them.
+
+    Raises:
+        LabelError: There is other code that an answer may use.
+    """
+    stem, _, ending = solution.rpartition(".")
+    files = fields.texts(config, "editor")
+    beside = tuple(path for path in files if path.endswith(f".{ending}") and path in folder)
+    for path in beside:
+        if not path.endswith(test.removeprefix(stem)):
+            message = (
+                f"the exercise has code besides its tests, which is not supported: {path!r:.80}"
+            )
+            raise LabelError(message)
+    return beside
 
 
 def _only(solutions: tuple[str, ...]) -> str:
