@@ -88,7 +88,7 @@ def _pair(index: int, item: object) -> Pair:
     points = 1.0 if item.get("points") is None else item["points"]
     group = item.get("group")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e9:
-        message = f"{name}: points must be a number from 0 to 1e9"
+        message = f"{name}: points must be a number from 0 to 1e9, but is {points!r:.40}"
         raise LabelError(message)
     return Pair(
         id=str(index),
@@ -241,7 +241,7 @@ def _stream(value: object, name: str) -> str:
         return clean("\n".join(str(line) for line in value))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return json.dumps(value)
-    message = f"{name} must be text or a list of lines, but is {type(value).__name__}"
+    message = f"{name} must be text or a list of lines, but is {value!r:.40}"
     raise LabelError(message)
 
 

@@ -220,8 +220,8 @@ def limits(row: Row) -> LimitOverrides:
         LabelError: A limit has another form, is too large for the unit that it would have, or is
             out of its range.
     """
-    memory = round(_limit(row, _MEMORY_FIELD, _MEMORY_UNITS, _guess_memory)) or None
-    seconds = _limit(row, _TIME_FIELD, _TIME_UNITS, _guess_time)
+    memory = round(_limit(row, _MEMORY_FIELD, _MEMORY_UNITS, _guess_memory, _BARE_SIZES)) or None
+    seconds = _limit(row, _TIME_FIELD, _TIME_UNITS, _guess_time, _BARE_TIMES)
     return (
         time_limits(seconds, memory_bytes=memory)
         if seconds
@@ -250,6 +250,12 @@ _MOST_MEGABYTES = 1 << 14
 _LEAST_BYTES = 16 * MiB
 
 
+_BARE_TIMES = (
+    f"up to {_MOST_SECONDS} for seconds, or from {_LEAST_MILLISECONDS} on for milliseconds"
+)
+_BARE_SIZES = f"up to {_MOST_MEGABYTES} for megabytes, or from {_LEAST_BYTES} on for bytes"
+
+
 def _guess_time(value: float) -> str | None:
     if value <= _MOST_SECONDS:
         return "s"
@@ -267,9 +273,11 @@ def _limit(
     field: re.Pattern[str],
     units: Mapping[str, float],
     guess: Callable[[float], str | None],
+    bare: str,
 ) -> float:
     """Return the first limit in a row in seconds or bytes, 0 if there is none.
 
+    `guess` returns the unit of a number without one, and `bare` says in errors what it accepts.
     Fields with a unit in their name come first. A name with anything else behind it, such as
     `time_limit_per_language`, says something else.
     """
@@ -282,7 +290,8 @@ def _limit(
         factor = units.get(own_unit or unit or guess(value) or "", math.nan)
         if not 0 <= value * factor < 1e15:
             known = ", ".join(units)
-            raise _wrong(match[0], row[match[0]], f"a number with a known unit ({known})")
+            wanted = f"a number with a known unit ({known}), or one without: {bare}"
+            raise _wrong(match[0], row[match[0]], wanted)
         if value:
             return value * factor
     return 0.0

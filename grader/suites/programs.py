@@ -7,8 +7,9 @@ from typing import Any
 from grader import languages
 from grader.model import Checker, CheckerKind, Interactor, SuiteFile
 from grader.model.errors import LabelError
-from grader.suites.fields import require_known
+from grader.suites.fields import clean, require_known
 from grader.suites.files import suite_files
+from grader.suites.source import defines, parse
 
 _KEYS = ("source", "kind", "language", "name", "files", "arguments")
 _FENCED = re.compile(
@@ -18,27 +19,34 @@ _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]", re.MULTILINE)
 
 
 def read_checker(given: object, name: str) -> Checker:
-    """Return the checker of a label; `name` is its field, for errors.
-
-    Raises:
-        LabelError: It is not an object with a `source`, or another of its fields is wrong.
-    """
-    return Checker(**_read(given, name))
-
-
-def read_interactor(given: object, name: str) -> Interactor:
-    """Return the interactor of a label; a bare text is its source.
+    """Return the checker of a label, an object or only its source; `name` is its field, for errors.
 
     Raises:
         LabelError: It is neither text nor an object with a `source`, or another of its fields is
-            wrong.
+            wrong; or it is text in Python that does not define `check`.
+        SuiteError: It is text in Python that does not parse.
     """
-    return Interactor(**_read({"source": given} if isinstance(given, str) else given, name))
+    return Checker(**_read(given, name, "check", "input, output, answer"))
 
 
-def _read(given: object, name: str) -> dict[str, Any]:
+def read_interactor(given: object, name: str) -> Interactor:
+    """Return the interactor of a label; as `read_checker`, but its function is `interact`."""
+    return Interactor(**_read(given, name, "interact", "input, answer"))
+
+
+def _read(given: object, name: str, function: str, parameters: str) -> dict[str, Any]:
+    if isinstance(given, str):
+        found = _read({"source": clean(given)}, name, function, parameters)
+        if found["language"] == languages.PYTHON and not defines(
+            parse(found["source"], name), function
+        ):
+            message = (
+                f"{name} must define {function}({parameters}), or be {{source, kind, language}}"
+            )
+            raise LabelError(message)
+        return found
     if not isinstance(given, Mapping):
-        message = f"{name} must be an object, but is {given!r}"
+        message = f"{name} must be source text or an object with a source, but is {given!r:.80}"
         raise LabelError(message)
     require_known(given, _KEYS, name)
     source = given.get("source")

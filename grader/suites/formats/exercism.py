@@ -36,7 +36,7 @@ def read(row: Row) -> TestSuite:
         SuiteError: None of its test files contains a test.
     """
     folder = fields.mapping(row, "files")
-    config = fields.mapping(fields.mapping({"config": folder.get(_CONFIG)}, "config"), "files")
+    config = fields.mapping(fields.mapping(folder, _CONFIG), "files")
     solution = next(iter(fields.texts(config, "solution")), "")
     name = languages.of_file(solution)
     found = languages.find(name or "")

@@ -51,7 +51,7 @@ _METHOD = re.compile(r"^[ \t]+def[ \t]+(\w+)[ \t]*\(", re.MULTILINE)
 
 def read(row: Row) -> TestSuite:
     """Turn a LiveCodeBench row into its suite."""
-    items = [*_cases(row.get("public_test_cases")), *_cases(row.get("private_test_cases"))]
+    items = [*_cases(row, "public_test_cases"), *_cases(row, "private_test_cases")]
     name = _function(row)
     calls = {_is_call(item) for item in items}
     if len(calls) > 1:
@@ -99,10 +99,11 @@ def suite_of(
     )
 
 
-def _cases(value: object) -> Sequence[Any]:
-    found = fields.structure(value, "the tests") if value else []
+def _cases(row: Row, name: str) -> Sequence[Any]:
+    value = row.get(name)
+    found = fields.structure(value, name) if value else []
     if not fields.is_list(found):
-        message = f"the test cases must be a list, but are {type(found).__name__}"
+        message = f"{name} must be a list, but is {found!r:.40}"
         raise LabelError(message)
     return found
 

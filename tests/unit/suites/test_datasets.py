@@ -268,6 +268,14 @@ def test_nothing_but_plain_data_is_unpickled(value: object) -> None:
         pytest.param({"executable": False}, "executable is false", id="no tests to run"),
         pytest.param({"checker": "def judge(): ..."}, "must define check", id="other checker"),
         pytest.param({"checker": {"source": 3}}, "checker.source must be text", id="no checker"),
+        pytest.param({"checker": 3}, "must be source text or an object .* but is 3", id="number"),
+        pytest.param({"interactor": "print()"}, "must define interact", id="other interactor"),
+        pytest.param(
+            {"suite": {"comparison": {"comparator": "checker", "checker": "x = 1"}}},
+            "comparison.checker must define check",
+            id="other checker inside",
+        ),
+        pytest.param({"time_limit": 500}, "up to 100 for seconds, or from 1000", id="which unit"),
         pytest.param({"generated_checker": "def ("}, "cannot parse", id="damaged checker"),
         pytest.param(
             {"language": "brainfuck"}, "'brainfuck' is not graded; expected", id="language"

@@ -174,7 +174,9 @@ def stdin_of(label: object) -> StdinTests:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        pytest.param({"interactor": 1}, "interactor must be an object", id="interactor"),
+        pytest.param(
+            {"interactor": 1}, "interactor must be source text or an object", id="interactor"
+        ),
         pytest.param({"interactor": {"kind": "function"}}, "source must be text", id="no source"),
         pytest.param(
             {"interactor": {"source": "", "kind": "c"}}, "function, icpc, but is", id="kind"
