@@ -92,7 +92,7 @@ def cut_at_end(code: str) -> str:
 
 
 class _Programs:
-    """Knows which parts of an answer are programs; text like a tag is none inside a program."""
+    """Knows which parts of an answer are programs, in which nothing counts as a tag."""
 
     def __init__(self, text: str, reader: SourceReader) -> None:
         self._text = text

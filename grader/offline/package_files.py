@@ -14,7 +14,7 @@ from grader.model.errors import InputError
 MOST_BYTES = 1 << 30
 MOST_FILES = 50_000
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The others can unpack to any size before it is known, and no tool makes them unasked."""
+"""No tool uses the others by default, and their size is only known once they are unpacked."""
 _DAMAGES = (
     *(OSError, EOFError, ValueError, OverflowError, RuntimeError, struct.error, zlib.error),
     zipfile.BadZipFile,
@@ -77,7 +77,7 @@ def _of_zip(path: Path) -> dict[str, bytes]:
                 raise OSError(message)
             left -= entry.file_size
             _require_room(left, len(entries))
-            # Not more than the size that was counted: what it says of itself may be wrong.
+            # At most the size that was counted above, since the entry may be larger than it says.
             with archive.open(entry) as file:
                 content = file.read(entry.file_size)
             is_link = stat.S_ISLNK(entry.external_attr >> 16)

@@ -128,7 +128,7 @@ def read_icpc(package: Package) -> ProblemPackage:
 
 
 _KEY_CHARS, _MOST_LEVELS = 100, 10
-"""Of the names of fields. None that matters is longer or deeper."""
+"""The longest name of a field and the deepest nesting that are read; no known field has more."""
 _KEY = re.compile(r"""( *)(["']?)([\w-]+)\2[ ]*:(?:[ \t]+(.*))?""")
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#.*")
 
@@ -284,7 +284,7 @@ def _icpc_submissions(package: Package) -> Iterator[PackagedSubmission]:
         if named is not None:
             results = named[1].decode("utf-8", "replace").upper().replace("_", "-").split(",")
             known = (_RESULT_NAMES.get(each.strip()) for each in results)
-            # If it has only words that tell no verdict, those of the folder hold.
+            # If no word of it names a verdict, the folder still decides.
             expected = frozenset().union(*(EXPECTED[each] for each in known if each)) or expected
         path = names[0] if len(names) == 1 else f"submissions/{folder}/{item}"
         yield package.submission(path, names, expected)

@@ -1,7 +1,8 @@
 """Files of rows, read as a stream: JSONL, a JSON array, Parquet, Arrow, CSV, folders of these.
 
-The first bytes of a file decide its format, not its name; only CSV has none that tell. Every format
-yields the number and the JSON text of each row. Memory holds one row, or one batch of a table.
+The first bytes of a file decide its format, not its name; only CSV is known by its name. Every
+format yields the number and the JSON text of each row. Memory holds one row, or one batch of a
+table.
 """
 
 import codecs

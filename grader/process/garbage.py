@@ -38,6 +38,6 @@ class RareCollection:
 
 
 def _give_back_free_memory() -> None:
-    """Give memory back that glibc keeps since something above it is still in use."""
+    """Give free memory back to the kernel that glibc keeps because of memory in use above it."""
     with contextlib.suppress(AttributeError):  # Other libraries have no such function.
         ctypes.CDLL(None).malloc_trim(0)

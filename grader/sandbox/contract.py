@@ -63,9 +63,9 @@ class Commands:
     are then in the work area."""
     compile_limits: Limits = field(default_factory=Limits)
     only_checks: bool = False
-    """Whether `compile` makes nothing that a run needs. If the first run ends with exit code 0, it
-    is not executed, and its outcome is that of a command that does nothing. Then there is no
-    `product`."""
+    """Whether `compile` only checks the source, and makes nothing that a run needs. Then it is not
+    executed if the first run ends with exit code 0: its outcome is that of a command that does
+    nothing, without a `product`."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables of both commands, besides those of every run."""
     product: bytes | None = None

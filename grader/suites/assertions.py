@@ -20,7 +20,7 @@ _TOLERANCE = re.compile(rf"({_NUMBER})[fFlL]?")
 _ABSOLUTE = re.compile(r"(?:\w+(?:\.|::))?f?[aA]bs[fl]?\s*\(")
 _SAME_TEXT = re.compile(r"(?:JSON\.stringify|std::string|string|String)\s*\(")
 _JOINED = re.compile(r"join\s*\(\s*'_*'\s*,")
-"""A list as text. What is joined decides what comes of it, and no part of it is a verdict."""
+"""A list as text. No single item of it decides whether a comparison of the text holds."""
 _EQUALS = re.compile(r"\.(?:[eE]quals|SequenceEqual)\s*\(")
 _TWO_EQUAL = re.compile(
     r"(?:issame|isSame|is_same|same|Objects\.equals|(?:java\.util\.)?Arrays\.equals|arraysEqual"
