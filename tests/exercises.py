@@ -1,6 +1,7 @@
 """Exercises in the layout of Exercism's tracks, in other languages than Python."""
 
 import json
+import re
 from typing import Any
 
 _TESTS = """import { afterEach, beforeEach, describe, expect, test, xtest } from '@jest/globals';
@@ -712,6 +713,110 @@ func (c *Counter) Mean() float64 { return float64(c.Total()) / float64(len(c.all
 
 func (c *Counter) IsEmpty() bool { return len(c.all) == 0 }
 """
+_CPP_TESTS = """#include "sums.h"
+#ifdef EXERCISM_TEST_SUITE
+#include <catch2/catch.hpp>
+#else
+#include "test/catch.hpp"
+#endif
+
+#include <stdexcept>
+
+using namespace std;
+
+TEST_CASE("two numbers (make 42)", "[42]") {
+    int wanted{42};  // the answer
+    REQUIRE(wanted == sums::sum({40, 2}));
+}
+
+#if defined(EXERCISM_RUN_ALL_TESTS)
+namespace {
+const double accuracy = 0.1;
+}
+
+TEST_CASE("texts") {
+    vector<string> wanted{"ab;c", "{"};
+    vector<string> actual{sums::texts("ab;c{")};
+    CHECK(actual == wanted);
+    string const whole =
+        "ab;"
+        "c";
+    REQUIRE(sums::texts("ab;c{").front() == whole);
+    REQUIRE(sums::texts("").empty());
+}
+
+TEST_CASE("an empty list has no sum") {
+    REQUIRE_THROWS_AS(sums::sum({}), invalid_argument);
+    REQUIRE_THROWS(sums::counter<int>(-1).total());
+    CHECK_NOTHROW(sums::sum({1}));
+}
+
+TEST_CASE("counter") {
+    sums::counter<int> counter(2);
+    SECTION("counts up") {
+        REQUIRE_NOTHROW(counter.add(3));
+        counter.add(4);
+        REQUIRE(counter.total() == 7);
+        REQUIRE_THAT(counter.mean(), Catch::Matchers::WithinAbs(3.5, accuracy));
+    }
+    SECTION("begins anew") {
+        REQUIRE_FALSE(counter.is_full());
+        REQUIRE(!counter.is_full());
+        counter.add(1);
+        REQUIRE(1 == counter.total());
+    }
+}
+#endif
+"""
+_CPP_RIGHT = """// file: sums.cpp
+#include "sums.h"
+#include <stdexcept>
+
+namespace sums {
+
+int sum(const std::vector<int>& all) {
+    if (all.empty()) throw std::invalid_argument("no numbers at all");
+    int a = 0;
+    for (int b : all) a = a + b;
+    return a;
+}
+
+std::vector<std::string> texts(const std::string& text) {
+    if (text.empty()) return {};
+    return {text.substr(0, text.size() - 1), text.substr(text.size() - 1)};
+}
+
+}  // namespace sums
+// file: sums.h
+#pragma once
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sums {
+
+int sum(const std::vector<int>& all);
+std::vector<std::string> texts(const std::string& text);
+
+template <class T>
+class counter {
+   public:
+    explicit counter(int size) : size(size) {
+        if (size < 0) throw std::domain_error("size");
+    }
+    void add(T number) { all.push_back(number); }
+    T total() const { return all.empty() ? 0 : sum(all); }
+    float mean() const { return float(total()) / all.size(); }
+    bool is_full() const { return all.size() == std::size_t(size); }
+
+   private:
+    int size;
+    std::vector<T> all;
+};
+
+}  // namespace sums
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
@@ -722,6 +827,7 @@ RIGHT = {
     "go": _GO_RIGHT,
     "rust": _RUST_RIGHT,
     "java": _JAVA_RIGHT,
+    "cpp": _CPP_RIGHT,
 }
 """An answer in each language."""
 CASES = {
@@ -734,8 +840,11 @@ CASES = {
     "go": 5,
     "rust": 10,
     "java": 13,
+    "cpp": 13,
 }
 """How many assertions the tests have."""
+SOURCES = {"cpp": ".cpp"}
+"""How the name of the solution's other file ends, if it has a header."""
 ENDINGS = {
     "javascript": ".js",
     "typescript": ".ts",
@@ -746,6 +855,7 @@ ENDINGS = {
     "go": ".go",
     "rust": ".rs",
     "java": ".java",
+    "cpp": ".h",
 }
 _TESTS_OF = {
     "lua": _LUA_TESTS,
@@ -755,6 +865,7 @@ _TESTS_OF = {
     "go": _GO_TESTS,
     "rust": _RUST_TESTS,
     "java": _JAVA_TESTS,
+    "cpp": _CPP_TESTS,
 }
 
 
@@ -768,11 +879,16 @@ def exercise(language: str, **files: str) -> dict[str, Any]:
     ending = ENDINGS[language]
     tests = _TESTS_OF.get(language, _TESTS)
     named = tests.replace("{slug}", "sums").replace("{ending}", ending if ending == ".ts" else "")
+    examples = {f".meta/proof.ci{ending}": RIGHT[language]}
+    if language in SOURCES:
+        _, source, header = re.split(r"// file: .*\n", RIGHT[language])
+        examples = {f".meta/example{SOURCES[language]}": source, f".meta/example{ending}": header}
+    solutions = [f"sums.{path.rpartition('.')[2]}" for path in examples]
     config = {
         "files": {
-            "solution": [f"sums{ending}"],
+            "solution": solutions,
             "test": [f"sums.spec{ending}"],
-            "example": [f".meta/proof.ci{ending}"],
+            "example": list(examples),
         }
     }
     return {
@@ -780,8 +896,8 @@ def exercise(language: str, **files: str) -> dict[str, Any]:
         "slug": "sums",
         "files": {
             ".meta/config.json": json.dumps(config),
-            f".meta/proof.ci{ending}": RIGHT[language],
-            f"sums{ending}": "",
+            **examples,
+            **dict.fromkeys(solutions, ""),
             f"sums.spec{ending}": named,
             **files,
         },

@@ -201,13 +201,14 @@ def mention(name: str) -> re.Pattern[str]:
 
 
 def _definition(name: str) -> re.Pattern[str]:
-    """Return a pattern that finds where a function is defined and not only called.
+    """Return a pattern that finds where a function or class is defined and not only used.
 
     It may miss one that is written in an unusual way.
     """
     name = re.escape(name.rpartition(".")[2])
     return re.compile(
         rf"\b(?:def|function|fn|func|fun|sub|const|let|local|val|var)\s+(?:\w+\.)?{name}\b"
+        rf"|\b(?:class|struct|enum|interface|record|trait|namespace)\s+{name}\b"
         rf"|\b{name}\s*(?:<-|=(?!=))"
         rf"|^(?![^\n]*\b(?:if|while|for|switch|match|return|until)\b)[^\n]*"
         rf"\b{name}\s*\([^;{{}}]*\)[^;{{}}()]*\{{",

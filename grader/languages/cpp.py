@@ -10,7 +10,10 @@ from grader.languages.language import (
     Assertions,
     CallDriver,
     ErrorWords,
+    Exercises,
     Language,
+    Matcher,
+    Named,
     Prebuilt,
     TranslatedTests,
     ValueDriver,
@@ -18,6 +21,7 @@ from grader.languages.language import (
     driver_source,
     lacking_nodes,
 )
+from grader.model.errors import SuiteError
 
 _SHOW = """
 #include <bits/stdc++.h>
@@ -30,6 +34,11 @@ template <class... T> void show(ostream &out, const std::tuple<T...> &all);
 template <class A, class B> void show(ostream &out, const std::map<A, B> &all);
 template <class A, class B> void show(ostream &out, const std::unordered_map<A, B> &all);
 template <class T> void show(ostream &out, const std::set<T> &all);
+template <class T> void show(ostream &out, const std::list<T> &all);
+template <class T> void show(ostream &out, const std::deque<T> &all);
+template <class T> void show(ostream &out, const std::multiset<T> &all);
+template <class T> void show(ostream &out, const std::unordered_set<T> &all);
+template <class T, size_t n> void show(ostream &out, const std::array<T, n> &all);
 inline void show(ostream &out, bool value) { out << (value ? "true" : "false"); }
 inline void show(ostream &out, char value) { out << int(value); }
 inline void show(ostream &out, const std::nullopt_t &) { out << "nullopt"; }
@@ -77,6 +86,15 @@ template <class A, class B> void show(ostream &out, const std::unordered_map<A, 
     show(out, std::map<A, B>(all.begin(), all.end()));
 }
 template <class T> void show(ostream &out, const std::set<T> &all) { show_all(out, all); }
+template <class T> void show(ostream &out, const std::list<T> &all) { show_all(out, all); }
+template <class T> void show(ostream &out, const std::deque<T> &all) { show_all(out, all); }
+template <class T> void show(ostream &out, const std::multiset<T> &all) { show_all(out, all); }
+template <class T> void show(ostream &out, const std::unordered_set<T> &all) {
+    show_all(out, std::set<T>(all.begin(), all.end()));
+}
+template <class T, size_t n> void show(ostream &out, const std::array<T, n> &all) {
+    show_all(out, all);
+}
 template <class T> std::decay_t<T> as(std::decay_t<T> value) { return value; }
 template <class T> void line(const char *start, const T &value) {
     std::cout << start;
@@ -84,7 +102,8 @@ template <class T> void line(const char *start, const T &value) {
     std::cout << std::endl;
 }
 }
-#define main main_of_the_answer
+"""
+_BEFORE_CODE = """#define main main_of_the_answer
 #line 1 "solution.cpp"
 """
 
@@ -99,8 +118,10 @@ def show(values: ValueDriver) -> str:
     )
     if not values.around:
         statements = f"int main() {{\n{statements}\n}}"
+    if not values.code:  # That of an exercise is beside the tests, and comes first as in these.
+        return statements.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
     # Tests are written for the names that the problem's own code makes known.
-    return "\n".join([_SHOW + values.code, "#undef main", values.head, statements])
+    return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, statements])
 
 
 _CALL = driver_source("call.cpp")
@@ -155,6 +176,236 @@ _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<condition>\bassert\s*\()"),
     expected="shown_for_tests::as<decltype({actual})>({expected})",
     stub=lambda begun, _name: f"{begun} {{ return {{}}; }}",
+)
+
+_EXERCISE_HEAD = "#include <shown_for_tests>"
+"""Stands for the driver, in the place of the header of Catch2."""
+_EXERCISE_DRIVER = driver_source("tests.cpp")
+_TEXTS = (
+    r"""(?s:(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*\""""
+    r"""|(?<![\w'])'(?:\\[^\n][^'\n]*|[^'\\\n])')"""
+)
+_COMMENTS = r"//[^\n]*|/\*.*?\*/"
+_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
+_CATCH = re.compile(
+    r"^#if\w*[^\n]*EXERCISM_TEST_SUITE[^\n]*\n(?:#(?:include|else)[^\n]*\n)+#endif[^\n]*$"
+    r"|^#include[ \t]*[<\"](?:test/)?catch[^\n]*$",
+    re.MULTILINE,
+)
+_INCLUDE = re.compile(r"^#include[ \t]*(?P<file><[^>\n]*>|\"[^\"\n]*\")", re.MULTILINE)
+_TEST_CASE = re.compile(rf"^TEST_CASE\s*\((?:[^()\"]|{_TEXTS})*\)\s*\{{", re.MULTILINE)
+_SECTION = re.compile(rf"\bSECTION\s*\((?:[^()\"]|{_TEXTS.replace('mark', 'other')})*\)\s*\{{")
+_TYPE = (
+    r"(?<![\w:])(?:(?:static|const|constexpr)\s+)*(?!(?:return|new|throw|else|delete|goto|using|case)\b)"
+    r"(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_][\w:]*(?:<[\w\s:,*&<>]*>)?(?:\s+const)?(?:\s*[&*])*"
+)
+_DECLARED = re.compile(
+    rf"(?P<before>(?:^|[;{{}}])\s*)(?P<type>{_TYPE})\s+(?P<name>[A-Za-z_]\w*)"
+    r"(?:\s*(?P<open>[({])|(?P<end>\s*;))"
+)
+_TOLERANCE = re.compile(r"(?P<before>\bWithinAbs\s*\([^()]*,\s*)(?P<name>[A-Za-z_]\w*)\s*\)")
+_MADE = re.compile(r"\b(?:namespace|class|struct)\s+(\w+)")
+_DEFINED = re.compile(r"^[\w:<>,&* \t]+?\b(\w+)\s*\([^;{}()]*\)[^;{}()]*[;{]", re.MULTILINE)
+
+
+def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str, ...]]:
+    """Make a program of a file of tests for Catch2; see `Exercises.program`.
+
+    Names of tests go, since they may tell what is expected.
+
+    Raises:
+        SuiteError: A test has another form, or includes what is not there.
+    """
+    bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
+    bare = _CATCH.sub("", _CATCH.sub(_EXERCISE_HEAD, bare, count=1))
+    for found in _INCLUDE.finditer(bare):
+        if "/" in found["file"] or (found["file"][0] == '"' and found["file"] != f'"{path}"'):
+            message = f"the tests include {found['file']}, which is not there"
+            raise SuiteError(message)
+    if _EXERCISE_HEAD not in bare:
+        message = "the tests do not include Catch2"
+        raise SuiteError(message)
+    bare = _TOLERANCE.sub(lambda found: _with_tolerance(found, bare), bare)
+    made = _MADE.findall(example)
+    if not re.search(r"\bnamespace\s+\w", example) or re.search(
+        r"\busing\s+namespace\s+(?!std\b)", bare
+    ):
+        made += _DEFINED.findall(example)
+    parts, tests, end = list[str](), list[str](), 0
+    for found in _TEST_CASE.finditer(bare):
+        close = _end(bare, found.end())
+        parts.append(bare[end : found.start()])
+        for body in _sections(bare[found.end() : close]):
+            tests.append(f"test_{len(tests)}_for_tests")
+            parts.append(f"static void {tests[-1]}() {{{body}}}\n")
+        end = close + 1
+    program = "".join([*parts, bare[end:]])
+    left = re.search(
+        r"\b(?:TEST_CASE\w*|TEMPLATE_\w+|SCENARIO\w*|SECTION|GENERATE|Approx|METHOD_AS\w+)\b",
+        program,
+    )
+    if left is not None:
+        message = f"a test has another form: {program[left.start() :]!r:.80}"
+        raise SuiteError(message)
+    program, own = _with_assignments(program, frozenset(made))
+    calls = "".join(f"    shown_for_tests::run({name});\n" for name in tests)
+    main = f"int main() {{\n{calls}    return shown_for_tests::has_failed;\n}}\n"
+    return f"{program}\n{main}", tuple(dict.fromkeys([*made, *own]))
+
+
+def _with_tolerance(found: re.Match[str], source: str) -> str:
+    """Return a number in place of the name of a tolerance, if it has one value."""
+    values = re.findall(rf"\b{found['name']}\s*=\s*([\d.]+(?:[eE]-?\d+)?)\s*;", source)
+    return f"{found['before']}{values[0] if len(values) == 1 else found['name']})"
+
+
+def _end(source: str, start: int) -> int:
+    """Return where the bracket closes that is open at a place.
+
+    Raises:
+        SuiteError: Nowhere.
+    """
+    depth = 1
+    mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), source)
+    for index in range(start, len(mask)):
+        depth += (mask[index] in "({[") - (mask[index] in ")}]")
+        if depth == 0:
+            return index
+    message = f"brackets do not end: {source[start:]!r:.80}"
+    raise SuiteError(message)
+
+
+def _sections(body: str) -> list[str]:
+    """Return a test for each section of a test, which begins anew for each.
+
+    Raises:
+        SuiteError: Not all statements outside of sections are ahead of them, or one may assert.
+    """
+    found = _SECTION.search(body)
+    if found is None:
+        return [body]
+    start, tests, at = body[: found.start()], list[str](), found.start()
+    while (found := _SECTION.match(body, at)) is not None:
+        end = _end(body, found.end())
+        tests.append(start + body[found.end() : end])
+        at = end + 1 + len(body[end + 1 :]) - len(body[end + 1 :].lstrip())
+    if body[at:].strip() or re.search(r"\b(?:REQUIRE|CHECK|SECTION)", start + body[at:]):
+        message = f"a test has sections amid other statements: {body[at:].strip() or start!r:.80}"
+        raise SuiteError(message)
+    return tests
+
+
+def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]]:
+    """Return tests in which `T a{1}` is `T a = T{1}`, and the names of the submission's objects.
+
+    Raises:
+        SuiteError: A name is that of such an object and of another value.
+    """
+    parts, end, own, others = list[str](), 0, list[str](), set[str]()
+    mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), source)
+    at = 0
+    while (found := _DECLARED.search(mask, at)) is not None:
+        at = found.end() - 1
+        type = re.sub(r"\b(?:static|const|constexpr)\b|[&*]", "", found["type"]).strip()
+        if re.split(r"\W", type)[0] in made:
+            own.append(found["name"])
+            continue
+        others.add(found["name"])
+        if type in ("void", "auto", "struct", "namespace", "class", "typename"):
+            continue
+        value, after = "", found.start("end") if found["end"] else 0
+        if found["open"]:
+            after = _end(source, found.end()) + 1
+            value = source[found.end() : after - 1].strip()
+            if not mask[after:].lstrip().startswith(";"):
+                continue
+        first = re.match(r"\w+", value)
+        is_call = first is not None and first[0] in made
+        made_value = (
+            value
+            if is_call
+            else f"{type}{{{value}}}"
+            if found["open"] != "("
+            else f"{type}({value})"
+        )
+        parts.append(f"{source[end : found.end('name')]} = {made_value}")
+        end = at = after
+    for assigned in re.findall(rf"{_TYPE}\s+(\w+)\s*=[^=]", mask):
+        others.add(assigned)
+    both = sorted(others & set(own))
+    if both:
+        message = f"a name is of several kinds: {both[0]!r:.80}"
+        raise SuiteError(message)
+    return "".join([*parts, source[end:]]), own
+
+
+_VALUE = "(static_cast<void>({actual}), shown_for_tests::as<decltype({actual})>({expected}))"
+"""The actual value is evaluated, too, as it may be what later assertions rest on."""
+_THROWS = "shown_for_tests::throws<{kind}>([&]() {{ static_cast<void>({{actual}}); }})"
+_EQUAL = Matcher(either_first=True, expected=_VALUE)
+_TRUE = Matcher(
+    actual="bool({actual})",
+    expected="(static_cast<void>({actual}), true)",
+    is_condition=True,
+    is_whole=True,
+)
+_WITHIN = re.compile(
+    r"(?:Catch::)?(?:Matchers::)?WithinAbs\s*\((?P<value>.*),\s*(?P<within>[\w.+-]+)\s*\)",
+    re.DOTALL,
+)
+
+
+def exercise_matcher(kind: str, argument: str) -> Matcher | None:
+    """Return what an assertion of Catch2 compares; see `Exercises.matcher`."""
+    form = kind.removeprefix("REQUIRE").removeprefix("CHECK")
+    if kind == "==":
+        return _EQUAL
+    if form == "":
+        return _TRUE
+    if form == "_FALSE":
+        return _TRUE._replace(expected="(static_cast<void>({actual}), false)", is_condition=False)
+    if form in ("_NOTHROW", "_THROWS", "_THROWS_AS"):
+        kind = argument if form == "_THROWS_AS" else "shown_for_tests::anything"
+        shown = _THROWS.format(kind=kind)
+        return Matcher(
+            actual=shown,
+            expected=f"({shown}, {'false' if form == '_NOTHROW' else 'true'})",
+            is_of_a_function=True,
+        )
+    within = _WITHIN.fullmatch(argument) if form == "_THAT" else None
+    if within is not None and re.fullmatch(r"[\d.]+(?:[eE]-?\d+)?", within["within"]):
+        return Matcher(expected=_VALUE, argument=within["value"], within=float(within["within"]))
+    return None
+
+
+def named_value(named: Named) -> str:
+    """Make an expression of a definition; see `Exercises.named`."""
+    type = re.sub(r"\b(?:static|const|constexpr)\b|[&*]", "", named.type).strip()
+    value = f"{type}{named.value}" if named.value.startswith("{") else named.value
+    if not named.more:
+        return f"({value})"
+    return f"[&]() {{ {type} {named.name} = {value}; {named.more}; return {named.name}; }}()"
+
+
+_EXERCISES = Exercises(
+    start=re.compile(r"(?<!\w)(?P<kind>(?:STATIC_)?(?:REQUIRE|CHECK)\w*|FAIL\w*|SUCCEED)\s*\("),
+    matcher=exercise_matcher,
+    comments=_COMMENTS,
+    texts=_TEXTS,
+    prefix=re.compile(r"^!"),
+    judging=frozenset({"compare", "contains", "find", "count", "starts_with", "ends_with"}),
+    program=tests_program,
+    test=re.compile(r"^static void test_\d+_for_tests\(\) \{", re.MULTILINE),
+    defines=re.compile(rf"(?P<other>(?:.*[{{;]\s*)?)\s*(?P<type>{_TYPE})\s+|\s*"),
+    words=frozenset(
+        """
+        std string vector array map set pair tuple make_pair make_tuple optional nullopt
+        int unsigned long short char bool double float size_t int32_t uint32_t int64_t uint64_t
+        uint8_t int8_t uint16_t int16_t void static_cast return
+        """.split()
+    ),
+    lines_end=False,
+    named=named_value,
 )
 
 _FLAGS = ("g++", "-O2", "-std=gnu++17", "-w", "-pipe", "-fdiagnostics-color=never")
@@ -216,6 +467,7 @@ _CPP17 = Language(
     reserved=_RESERVED,
     tests=_TESTS,
     assertions=_ASSERTIONS,
+    exercises=_EXERCISES,
     compile_words=GCC_WORDS,
     runtime_words=ErrorWords(
         message=re.compile(r"terminate called .*\n\s*what\(\):\s+(?P<message>.+)")

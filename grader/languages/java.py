@@ -317,24 +317,30 @@ def _argument(source: str, at: int) -> tuple[str, int]:
     return source[at + 1 : at + size - 1].strip(), at + size
 
 
+_AFTER = "ShownForTests.second({actual}, {expected})"
+"""The actual value is evaluated, too, as it may be what later assertions rest on."""
 _MATCHERS = {
-    "isEqualTo": Matcher(),
-    "isTrue": Matcher(expected="true"),
-    "isFalse": Matcher(expected="false"),
-    "isNull": Matcher(expected="null"),
-    "isEmpty": Matcher(actual="ShownForTests.size({actual})", expected="0"),
-    "hasSize": Matcher(actual="ShownForTests.size({actual})"),
+    "isEqualTo": Matcher(expected=_AFTER),
+    "isTrue": Matcher(expected="ShownForTests.second({actual}, true)"),
+    "isFalse": Matcher(expected="ShownForTests.second({actual}, false)"),
+    "isNull": Matcher(expected="ShownForTests.second({actual}, null)"),
+    "isEmpty": Matcher(
+        actual="ShownForTests.size({actual})", expected="ShownForTests.second({actual}, 0)"
+    ),
+    "hasSize": Matcher(actual="ShownForTests.size({actual})", expected=_AFTER),
     "containsExactly": Matcher(
         actual="ShownForTests.items({actual})",
-        expected="java.util.Arrays.<Object>asList({expected})",
+        expected="ShownForTests.second({actual}, java.util.Arrays.<Object>asList({expected}))",
     ),
     "containsExactlyInAnyOrder": Matcher(
         actual="ShownForTests.sorted({actual})",
-        expected="ShownForTests.sorted(java.util.Arrays.<Object>asList({expected}))",
+        expected="ShownForTests.second({actual},"
+        " ShownForTests.sorted(java.util.Arrays.<Object>asList({expected})))",
     ),
-    "containsExactlyInAnyOrderEntriesOf": Matcher(),
+    "containsExactlyInAnyOrderEntriesOf": Matcher(expected=_AFTER),
     "containsExactlyElementsOf": Matcher(
-        actual="ShownForTests.items({actual})", expected="ShownForTests.items({expected})"
+        actual="ShownForTests.items({actual})",
+        expected="ShownForTests.second({actual}, ShownForTests.items({expected}))",
     ),
 }
 _WITHIN = re.compile(
@@ -363,7 +369,7 @@ def exercise_matcher(kind: str, argument: str) -> Matcher | None:
     if kind in ("containsExactly", "containsExactlyInAnyOrder") and _MAY_BE_ALL.fullmatch(argument):
         return None
     if kind in ("isCloseTo", "isEqualTo") and (within := _WITHIN.fullmatch(argument)):
-        return Matcher(argument=within[1], within=float(within[2]))
+        return Matcher(expected=_AFTER, argument=within[1], within=float(within[2]))
     return _MATCHERS.get(kind)
 
 
@@ -406,6 +412,7 @@ _EXERCISES = Exercises(
         emptyList singleton emptyMap emptySet Point LocalDate LocalDateTime
         """.split()
     ),
+    lines_end=False,
     named=named_value,
 )
 

@@ -244,6 +244,8 @@ class Matcher(NamedTuple):
     """Whether the expected value may be the first argument or the second."""
     is_condition: bool = False
     """Whether the argument may be an equality, which is read as the kind of assertion `==`."""
+    is_whole: bool = False
+    """Whether all that is in the brackets is the first argument, whatever commas it has."""
 
     def case(self, id: str, actual: str, expected: str) -> ExpressionCase:
         """Return the case of an assertion about two expressions."""
@@ -307,6 +309,8 @@ class Exercises:
     """Matches all that may stand before a name in the line that gives it a value. The group `other`
     is what does not belong to it; if there is more than that, the name is declared there. A group
     `type` is its type."""
+    lines_end: bool = True
+    """Whether a line break may end a statement."""
     data: re.Pattern[str] = re.compile(r"(?!)")
     """Matches names of the submission's types and constants where an expected value is made of
     them without any code of the submission."""

@@ -133,6 +133,7 @@ _USE = re.compile(r"^(?:pub\s+)?use\s+(?P<path>[^;]+);", re.MULTILINE)
 _PUBLIC = re.compile(
     r"^pub\s+(?:\w+\s+)*(?:fn|struct|enum|trait|type|const|static|mod)\s+(\w+)", re.MULTILINE
 )
+_WORD = re.compile(r"\w+")
 _PATH = re.compile(r"(?<![\w:.$])(?:::)?(\w+)\s*::")
 _OF_STD = frozenset(
     """
@@ -165,17 +166,16 @@ def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[s
         message = f"the tests have another form: {shown!r:.80}"
         raise SuiteError(message)
     used = [found["path"] for found in _USE.finditer(mask)]
-    local = {word for path in used for word in re.findall(r"\w+", path)[1:]}
+    local = {word for path in used for word in _WORD.findall(path)[1:]}
     heads = dict.fromkeys([path.split("::")[0].split()[0] for path in used] + _PATH.findall(mask))
     crates = [name for name in heads if name not in _OF_STD | local and name[0].islower()]
     if len(crates) != 1:
         message = f"the tests must use one crate, but use {', '.join(crates) or 'none'}"
         raise SuiteError(message)
-    names = [
-        *crates,
-        *(word for path in used if path.startswith(crates[0]) for word in re.findall(r"\w+", path)),
-    ]
-    if any(path.startswith(crates[0]) and "*" in path for path in used):
+    own = re.compile(rf"\b{crates[0]}\s*::\s*(\w+)")
+    taken = [path for path in used if path.startswith(crates[0])]
+    names = [*crates, *own.findall(mask), *(word for path in taken for word in _WORD.findall(path))]
+    if any("*" in path for path in taken):
         names += _PUBLIC.findall(example)
     tests = list[str]()
 
@@ -195,7 +195,7 @@ def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[s
 
 
 _MATCHERS = {
-    "assert": Matcher(expected="true", is_condition=True),
+    "assert": Matcher(expected="{ let _ = {actual}; true }", is_condition=True),
     **dict.fromkeys(
         ("assert_eq", "=="),
         Matcher(either_first=True, expected="as_for_tests!({actual}, {expected})"),
@@ -246,6 +246,7 @@ _EXERCISES = Exercises(
         u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
         """.split()
     ),
+    lines_end=False,
     named=named_value,
 )
 

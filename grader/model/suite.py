@@ -266,6 +266,8 @@ class ExpressionTests:
     solution_path: str = ""
     """The submission's file, beside the one that has the expressions; empty: its code is in front
     of them."""
+    begun: tuple[SuiteFile, ...] = ()
+    """Further files that a submission may have, as they are if it lacks them."""
 
 
 Tests = StdinTests | InteractiveTests | CallTests | ScriptTests | PytestTests | ExpressionTests

@@ -23,6 +23,7 @@ from grader.running.programs import Parts, parts_of, prepare, stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, isolated, require_cases
 from grader.sandbox.contract import COMPILING, RunOutcome, Slot
+from grader.source.files import split_files
 
 
 def run_expressions(
@@ -42,7 +43,7 @@ def run_expressions(
         raise SuiteError(message)
     expected = _expected(task, tests, language, slot, references)
     mark = secrets.token_hex(8)
-    parts = _beside(tests, language, parts_of(task.code, language, task.suite.entry_point))
+    parts = _beside(task, tests, language, task.code)
     outcome = _run(task, language, _values(task, tests, mark, code=parts.code), slot, parts)
     cases = tests.cases
     if outcome.index == COMPILING:
@@ -56,17 +57,41 @@ def run_expressions(
     return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])
 
 
-def _beside(tests: ExpressionTests, language: Language, parts: Parts) -> Parts:
-    """Return the code before the expressions, and the files beside it."""
+def _beside(task: Task, tests: ExpressionTests, language: Language, code: str) -> Parts:
+    """Return what stands beside the expressions, and the code in front of them.
+
+    Args:
+        task: What is graded.
+        tests: The expressions.
+        language: Their language.
+        code: The submission, or what stands for it.
+    """
     if not tests.solution_path:
-        return parts
+        return parts_of(code, language, task.suite.entry_point)
     ending = language.source.rpartition(".")[2]
     # Without the submission's other files, any of which could replace the tests.
-    code = prepare(language, parts.code).code
-    others = {
-        tests.solution_path: language.beside_tests(code) if language.beside_tests else code,
-    }
-    return Parts(code="", path=f"tests_of_the_suite.{ending}", others=others)
+    files = _placed(tests, code) if tests.begun else {}
+    if not files:
+        own = prepare(language, parts_of(code, language, task.suite.entry_point).code).code
+        files = {tests.solution_path: language.beside_tests(own) if language.beside_tests else own}
+    return Parts(code="", path=f"tests_of_the_suite.{ending}", others=files)
+
+
+def _placed(tests: ExpressionTests, code: str) -> dict[str, str]:
+    """Return a submission's files where the tests expect them; empty if one file is all of it.
+
+    One file without a name is such a file unless it mentions the path of that in quotes.
+    """
+    begun = {each.path: each.content.decode() for each in tests.begun}
+    paths = {path.rpartition("/")[2]: path for path in begun}
+    given = split_files(code)
+    if not given:
+        if f'"{tests.solution_path}"' not in code:
+            return {}
+        others = [path for path in begun if path != tests.solution_path]
+        given = dict.fromkeys(others, code)
+    placed = {paths.get(path.rpartition("/")[2], ""): content for path, content in given.items()}
+    return {path: placed.get(path, content) for path, content in begun.items()}
 
 
 def _values(
@@ -117,11 +142,11 @@ def _expected(
 
     def find() -> bytes:
         mark = secrets.token_hex(8)
-        stub = _beside(tests, language, Parts(code=tests.stub))
+        stub = _beside(task, tests, language, tests.stub) if tests.solution_path else None
         driver = _values(task, tests, mark)
         if tests.solution_path:
             driver = driver._replace(code="")
-        outcome = _run(task, language, driver, slot, stub if tests.solution_path else None)
+        outcome = _run(task, language, driver, slot, stub)
         if is_shown_again(outcome.stdout, mark, len(tests.cases)):
             message = "the tests evaluate an assertion more than once"
             raise SuiteError(message)
@@ -137,8 +162,9 @@ def _expected(
         return json.dumps(values).encode()
 
     expressions = [case.expected for case in tests.cases]
+    begun = [(each.path, each.content.decode()) for each in tests.begun]
     key = json.dumps(
-        [language.name, tests.stub, tests.around, tests.solution_path, expressions]
+        [language.name, tests.stub, tests.around, tests.solution_path, begun, expressions]
     ).encode()
     found: list[str] = json.loads(references.report(task.suite, key, find))
     return found

@@ -32,10 +32,11 @@ _GOES_ON = re.compile(r"\s*(?:[.+*/%?:|&<>=^-]|(?:and|or)\b)")
 _LOOP = re.compile(r"\b(?:for|foreach|while|do|forEach|map|each)\b")
 _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
 _ASSIGNED = re.compile(
-    r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::(?P<type>[^=\n]*))?=(?![=>])\s*"
+    r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::(?!:)(?P<type>[^=\n]*))?=(?![=>])\s*"
 )
 _MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|!")
 _MOST_CHARS = 64 * 1024
+_MOST_VALUE_CHARS = 8 * 1024
 _SHOWN_CHARS = 120
 
 
@@ -52,8 +53,8 @@ class _Assertion(NamedTuple):
 
 def read_exercise(
     source: str, how: Exercises, solution_path: str, example: str = ""
-) -> ExpressionTests:
-    """Return the cases of a file of tests.
+) -> tuple[ExpressionTests, str | None]:
+    """Return the cases of a file of tests, and a name that the submission defines; None if unknown.
 
     Args:
         source: The file.
@@ -88,12 +89,15 @@ def read_exercise(
         cases.append(each.matcher.case(str(number), each.actual.text, value))
         end = each.end
     around.append(code.text[end:])
-    return ExpressionTests(
+    tests = ExpressionTests(
         cases=tuple(cases),
         around=tuple(around),
         stub=example if how.stub is None else how.stub(names),
         solution_path=solution_path,
     )
+    if how.stub is not None:
+        return tests, None
+    return tests, next((name for name in names if _uses(name).search(example)), None)
 
 
 def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
@@ -109,7 +113,9 @@ def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
         shown = code.text[begun.start() :]
         if any(start < begun.start() < end for start, end in loops):
             _refuse("an assertion is in a loop", shown)
-        if bodies is not None and blocks.around(begun.start()) not in bodies:
+        if bodies is not None and not (
+            blocks.around(begun.start()) in bodies and _begins_statement(code.mask, begun.start())
+        ):
             _refuse("an assertion is not directly in a test", shown)
         close = code.end_of_brackets(begun.end())
         chained = None if close is None else _CHAINED.match(code.mask, close + 1)
@@ -133,13 +139,22 @@ def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
     return found
 
 
+def _begins_statement(mask: str, place: int) -> bool:
+    """Tell whether no `if (a)` or the like is ahead of a place, in a language with brackets."""
+    before = mask[:place].rstrip()
+    return before.endswith((";", "{", "}")) or before.rpartition("\n")[2].startswith("#")
+
+
 def _of_arguments(
     code: Code, begun: re.Match[str], close: int, how: Exercises, own: set[str]
 ) -> _Assertion:
     """Return an assertion with all that it compares in one bracket."""
-    first, *more = code.cut(begun.end(), close).split(",")
+    whole = code.cut(begun.end(), close).strip()
+    first, *more = whole.split(",")
     second = more[0] if more else first.cut(0, 0)
     matcher = how.matcher(begun["kind"], second.text)
+    if matcher is not None and matcher.is_whole:
+        first = whole
     if matcher is not None and matcher.is_condition and len(sides := first.split("==")) == 2:
         first, second = sides
         matcher = how.matcher("==", second.text)
@@ -149,6 +164,9 @@ def _of_arguments(
     if matcher.either_first:
         is_second = not _is_of(first, own, how)
     actual, expected = (second, first) if is_second else (first, second)
+    if matcher.argument is not None:
+        start = expected.text.index(matcher.argument)
+        expected = expected.cut(start, start + len(matcher.argument)).strip()
     after = begun.end() + (len(first.text) if is_second else 0)
     at = code.text.index(actual.text, after)
     return _Assertion(begun.start(), close + 1, actual, matcher, expected, at)
@@ -178,7 +196,7 @@ def _own_names(code: Code, names: tuple[str, ...], how: Exercises) -> set[str]:
     own = set(names)
     values: dict[str, list[Code]] = {}
     for found in _ASSIGNED.finditer(code.mask):
-        value = code.cut(found.end(), _end_of_value(code, found.end())).strip()
+        value = code.cut(found.end(), _end_of_value(code, found.end(), how)).strip()
         values.setdefault(found["name"], []).append(value)
     while True:
         made = {
@@ -191,15 +209,21 @@ def _own_names(code: Code, names: tuple[str, ...], how: Exercises) -> set[str]:
         own |= made
 
 
-def _end_of_value(code: Code, start: int) -> int:
-    """Return where a value ends that begins at a place."""
+def _end_of_value(code: Code, start: int, how: Exercises) -> int:
+    """Return where a value ends that begins at a place.
+
+    Raises:
+        SuiteError: It is too long.
+    """
     depth, last = 0, ""
     for index in range(start, len(code.mask)):
         char = code.mask[index]
         depth += (char in "([{") - (char in ")]}")
+        if index - start > _MOST_VALUE_CHARS:
+            _refuse("a value is too long", code.text[start:])
         if depth < 0 or (depth == 0 and char == ";"):
             return index
-        if depth == 0 and char == "\n":
+        if depth == 0 and char == "\n" and how.lines_end:
             goes_on = _GOES_ON.match(code.mask, index)
             if last and last not in "+-*/,(=." and goes_on is None:
                 return index
@@ -312,12 +336,12 @@ def _definitions(outside: Code, named: set[str], how: Exercises) -> dict[str, li
         defines = how.defines.fullmatch(outside.mask, line, match.start())
         if match["name"] in named and defines:
             start = max(line, defines.end("other"))
-            end = _end_of_value(outside, match.end())
+            end = _end_of_value(outside, match.end(), how)
             is_declaration = defines.end() > defines.end("other") and bool(
                 defines[0][defines.end("other") - line :].strip()
             )
             type = (match["type"] or defines.groupdict().get("type") or "").strip()
-            more = _end_of_additions(outside, match["name"], end)
+            more = _end_of_additions(outside, match["name"], end, how)
             places[match["name"]].append((start, is_declaration, type, match.end(), end, more))
     found: dict[str, list[_Definition]] = {}
     for name, several in places.items():
@@ -329,11 +353,11 @@ def _definitions(outside: Code, named: set[str], how: Exercises) -> dict[str, li
     return found
 
 
-def _end_of_additions(code: Code, name: str, end: int) -> int:
+def _end_of_additions(code: Code, name: str, end: int, how: Exercises) -> int:
     """Return where the calls end that follow the definition of a name, such as `name.push(1);`."""
     call = re.compile(rf";\s*{re.escape(name)}\s*\.\s*\w+\s*\(")
     while (found := call.match(code.mask, end)) is not None:
-        end = _end_of_value(code, found.end() - 1)
+        end = _end_of_value(code, found.end() - 1, how)
         if code.mask[end : end + 1] != ";":
             return found.start()
     return end

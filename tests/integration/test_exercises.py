@@ -1,5 +1,6 @@
 """Answers to exercises of Exercism's tracks in other languages than Python, in a native jail."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -175,6 +176,65 @@ def test_value_in_java_equals_none_of_another_kind(grader: Grader) -> None:
     ):
         report = grade(grader, "java", form.format(values), **files)
         assert (report.passed, len(report.cases)) == (0, 4), values
+
+
+CPP_ATTACKS = {
+    "exit": "#include <cstdlib>\nstatic int early = (std::_Exit(0), 0);",
+    "exit in order": "#include <cstdlib>\nstatic int early = (std::exit(0), 0);",
+    "another assertion": "#define REQUIRE(...)\n#define CHECK(...)\n#define bool(...) true",
+    "a value that equals everything": "struct All { template <class T> bool operator==(const T&)"
+    " const { return true; } template <class T> operator T() const { return T(); } };\n"
+    "#define sum(...) sum2(__VA_ARGS__); inline All sum(...)",
+    "own values are shown": "#include <iostream>\nnamespace shown_for_tests {\n"
+    "void line(const char *start, const int &) { std::cout << start << 1 << std::endl; }\n}",
+    "a look into the tests": "#include <fstream>\n#include <iostream>\n"
+    'static bool shown = bool(std::cout << std::ifstream("tests_of_the_suite.cpp").rdbuf());',
+}
+
+
+@pytest.mark.parametrize("attack", CPP_ATTACKS)
+def test_answer_in_cpp_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
+    code = RIGHT["cpp"].replace("a + b", "1").replace("std::invalid_argument", "std::range_error")
+    code = code.replace("#pragma once", f"#pragma once\n{CPP_ATTACKS[attack]}")
+    report = grade(grader, "cpp", code)
+    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
+    assert report.passed < 10
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
+@pytest.mark.parametrize(
+    ("language", "use"),
+    [
+        ("rust", 'fn main() {\n    println!("{:?}", sum(&[1, 2]));\n}\n'),
+        ("java", "class Main {\n  public static void main(String[] a) { Sums.sum(1, 2); }\n}\n"),
+    ],
+)
+def test_program_that_shows_how_an_answer_is_used_is_not_graded(
+    grader: Grader, language: str, use: str
+) -> None:
+    need(language)
+    completion = f"```{language}\n{RIGHT[language]}```\n\nUse:\n\n```{language}\n{use}```\n"
+    suite = parse_label(exercise(language))
+    report = grader.grade(Submission(id="answer", completion=completion, suite=suite))
+    assert report.verdict == "passed", report.feedback
+
+
+def test_answer_in_cpp_may_be_two_blocks_or_one_of_the_files(grader: Grader) -> None:
+    need("cpp")
+    _, source, header = re.split(r"// file: .*\n", RIGHT["cpp"])
+    _, all_of_it = source.split('#include "sums.h"')
+    alone = header + all_of_it
+    named = f"sums.h\n```cpp\n{header}```\n\nsums.cpp\n```cpp\n{source}```\n"
+    begun = {"sums.h": header}
+    for completion, files in (
+        (named.replace("sums.h\n`", "### sums.h\n`").replace("sums.cpp\n", "### sums.cpp\n"), {}),
+        (f"```cpp\n{alone}```\n", {}),
+        (f"```cpp\n{source}```\n", begun),
+    ):
+        suite = parse_label(exercise("cpp", **files))
+        report = grader.grade(Submission(id="answer", completion=completion, suite=suite))
+        assert report.verdict == "passed", (report.feedback, completion)
 
 
 def test_panic_ends_its_own_test_only(grader: Grader) -> None:

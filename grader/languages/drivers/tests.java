@@ -56,6 +56,10 @@ class ShownForTests {
         return '"' + text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") + '"';
     }
 
+    static Object second(Object first, Object second) {
+        return second;
+    }
+
     /** What an iterable or an array holds, or a stream. */
     static java.util.List<Object> items(Object value) {
         java.util.List<Object> all = new java.util.ArrayList<>();

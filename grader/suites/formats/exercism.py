@@ -15,14 +15,16 @@ Harness of record: `python -m pytest` in the folder, no time limit of its own.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from grader import languages
 from grader.languages import Exercises, Language
-from grader.model import ExpressionTests, TestSuite
+from grader.model import ExpressionTests, SuiteFile, TestSuite
 from grader.model.errors import LabelError, SuiteError
+from grader.source.files import join_files
 from grader.suites import fields, source
 from grader.suites.chained import read_exercise
-from grader.suites.files import check_path, pytest_tests
+from grader.suites.files import check_path, check_paths, pytest_tests
 from grader.suites.format import Format, Row, field_sets
 
 _CONFIG = ".meta/config.json"
@@ -92,6 +94,15 @@ def _read_other(
         "solution": tuple(path for path in solutions if path.endswith(endings)),
         "test": fields.texts(config, "test"),
     }
+    headers = tuple(path for path in paths["solution"] if path.endswith(language.headers))
+    begun: tuple[SuiteFile, ...] = ()
+    if len(headers) == 1 and len(paths["solution"]) == 2:
+        begun = tuple(
+            SuiteFile(path=path, content=fields.clean(fields.text(folder, path)).encode())
+            for path in paths["solution"]
+        )
+        check_paths(paths["solution"])
+        paths["solution"] = headers
     for kind, named in paths.items():
         if len(named) != 1 and not (kind == "test" and named and callable(how)):
             message = f"the exercise must have one {kind} file, but its config names {len(named)}"
@@ -102,16 +113,24 @@ def _read_other(
     text = "\n".join(fields.text(folder, path) for path in test)
     examples = fields.texts(config, "example")
     example = fields.optional_text(folder, examples[0]) if examples else None
+    if begun and len(examples) > 1:
+        # They have the names of the solution's files, but for what is before the ending.
+        by_ending = {path.rpartition(".")[2]: fields.text(folder, path) for path in examples}
+        example = join_files(
+            {each.path: by_ending.get(each.path.rpartition(".")[2], "") for each in begun}
+        )
+    entry_point = None
     if callable(how):
         tests = how(text, solution)
     else:
-        tests = read_exercise(text, how, solution, example or "")
+        tests, entry_point = read_exercise(text, how, solution, example or "")
     check_path(solution)
     return TestSuite(
-        tests=tests,
+        tests=replace(tests, begun=begun),
         format="exercism",
         problem_id=fields.identifier(row, "slug"),
         prompt=fields.any_text(folder, ".docs/instructions.md"),
+        entry_point=entry_point,
         reference=example,
         limits=fields.time_limits(15.0),
         image=language.image,
