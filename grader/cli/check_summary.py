@@ -8,6 +8,7 @@ import typer
 
 from grader.cli.console import terminal
 from grader.text.inert import shorten
+from grader.text.integers import counted
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def print_summary(
 
 def _lines(tally: "CheckSummary", elapsed_s: float, runs: int) -> Iterator[str]:
     healths = ", ".join(f"{count:,} {health}" for health, count in tally.healths.most_common())
-    yield f"{tally.problems:,} problems: {healths or 'the file is empty'}"
+    yield f"{counted(tally.problems, 'problem')}: {healths or 'the file is empty'}"
     if tally.paid:
         paid = (f"{attack} by {count:,}" for attack, count in tally.paid.most_common())
         yield f"attacks that pass: {', '.join(paid)}"
@@ -69,7 +70,7 @@ def _lines(tally: "CheckSummary", elapsed_s: float, runs: int) -> Iterator[str]:
         yield f"cases with a twin: {tally.confirmable:,} of {tally.cases:,}"
     if tally.median_strength is not None:
         yield f"median strength: {tally.median_strength:.2f}"
-    yield f"{runs:,} runs in {elapsed_s:.1f} s"
+    yield f"{counted(runs, 'run')} in {elapsed_s:.1f} s"
 
 
 def _print_table(console: "Console", shown: "list[ProblemCheck]") -> None:

@@ -16,6 +16,7 @@ from grader.cli.options import Chosen
 from grader.cli.progress import progress
 from grader.cli.stopping import Stop
 from grader.model.errors import ConfigurationError
+from grader.text.integers import counted
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class CheckCommand:
             total = min(len(index), self.limit or len(index))
             seen = _CheckedProblems(total)
             done = seen.read(self.out, run, index) if self.resume and self.out else frozenset()
-            note(f"{total - len(done):,} problems, up to {effort.most_runs} runs each")
+            note(f"{counted(total - len(done), 'problem')}, up to {effort.most_runs} runs each")
             grader = stack.enter_context(Grader(settings))
             stop.add(grader.close)
             stack.callback(self._print_summary, seen)
@@ -148,14 +149,14 @@ class CheckCommand:
             lines = ((index.text(each) or b"").strip() + b"\n" for each in index if each in kept)
             write_whole(self.keep, lines)
             yield (
-                f"Kept {len(kept):,} of {tally.problems:,} problems, those with a strength of "
-                f"{self.min_strength:g} or more: {visible(str(self.keep))}"
+                f"Kept {len(kept):,} of {counted(tally.problems, 'problem')}, those with a "
+                f"strength of {self.min_strength:g} or more: {visible(str(self.keep))}"
             )
         if self.report is not None:
             from grader.report.checked import page
 
             write_whole(self.report, [page(self.problems.name, tally).encode()])
-            yield f"The page of {tally.problems:,} problems: {visible(str(self.report))}"
+            yield f"The page of {counted(tally.problems, 'problem')}: {visible(str(self.report))}"
 
     def _calibrated(self, seen: "_CheckedProblems", chosen: Chosen) -> Iterator[str]:
         from grader.scoring import calibration

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from grader.cli.runs import RUN_HELP, open_run
+from grader.text.integers import counted
 from grader.text.visible import visible_line
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def compare(
     if len(found.problems) > problems:
         typer.echo(f"{len(found.problems) - problems:,} more problems; --problems N shows more")
     typer.echo(
-        f"\n{flips.common:,} samples in both: {flips.changed:,} with another verdict, "
+        f"\n{counted(flips.common, 'sample')} in both: {flips.changed:,} with another verdict, "
         f"{flips.gained:,} now pass, {flips.lost:,} no longer do"
     )
     losses_first = sorted(flips.found.values(), key=lambda f: f.new.reward - f.old.reward)

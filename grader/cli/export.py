@@ -10,6 +10,7 @@ from grader.cli.options import ForceOption
 from grader.cli.runs import RUN_HELP, open_run
 from grader.model.errors import ConfigurationError
 from grader.report.trackers import Tracker
+from grader.text.integers import counted
 
 
 def export(
@@ -71,7 +72,7 @@ def export(
 
     file = open_run(run)
     write(file, to, texts=texts)
-    note(f"{to}: {len(file.entries):,} samples")
+    note(f"{to}: {counted(len(file.entries), 'sample')}")
 
 
 def _track(run: Path, tracker: Tracker, folder: Path | None) -> None:

@@ -10,6 +10,7 @@ from grader.cli.console import note, terminal
 from grader.cli.options import ForceOption
 from grader.cli.runs import RUN_HELP, open_run
 from grader.model.errors import ConfigurationError
+from grader.text.integers import counted
 
 if TYPE_CHECKING:
     from grader.report.document import Document
@@ -97,8 +98,10 @@ def report(
         page = _with_progress(document)
     write_whole(to, [page.encode()])
     shown, count = document.pages_held, len(document.file.entries)
-    left = "" if shown == count else f"; the pages of {count - shown:,} samples had no room"
-    note(f"{to}: {count:,} samples, {len(page.encode()) / 1e6:.1f} MB{left}")
+    left = (
+        "" if shown == count else f"; the pages of {counted(count - shown, 'sample')} had no room"
+    )
+    note(f"{to}: {counted(count, 'sample')}, {len(page.encode()) / 1e6:.1f} MB{left}")
 
 
 def _with_progress(document: "Document") -> str:

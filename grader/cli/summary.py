@@ -8,6 +8,7 @@ import typer
 from grader.cli.console import terminal
 from grader.model.verdict import Verdict
 from grader.text.inert import shorten
+from grader.text.integers import counted
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
@@ -56,14 +57,14 @@ def _facts(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[tuple
     graded = summary.reports - summary.internal_errors
     if graded > summary.problems:
         for at in summary.pass_at:
-            yield f"pass@{at.k}", f"{100 * at.value:.1f} %  ({at.problems:,} problems)"
+            yield f"pass@{at.k}", f"{100 * at.value:.1f} %  ({counted(at.problems, 'problem')})"
     yield "CPU time", f"{summary.cpu_time_s:.1f} s in all submissions together{_limited(summary)}"
     if summary.suspicion:
         signs = ", ".join(f"{sign} {count:,}" for sign, count in summary.suspicion.items())
         yield "suspicion", signs
     if summary.internal_errors:
-        count = f"{summary.internal_errors:,} of {summary.reports:,}"
-        yield "not graded", f"{count} rows: our errors or bad rows, see `feedback`"
+        count = f"{summary.internal_errors:,} of {counted(summary.reports, 'row')}"
+        yield "not graded", f"{count}: our errors or bad rows, see `feedback`"
 
 
 def _lines(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from grader.model.wire import WIRE_VERSION
 from grader.queueing.names import version_mismatch
 from grader.queueing.status import QueueStatus, WorkerState
+from grader.text.integers import counted
 
 FULL = 0.9
 """The share of Redis's memory from which on it accepts no submissions; see `prelude.lua`."""
@@ -67,13 +68,13 @@ def _troubles(queue: QueueStatus) -> Iterable[str]:
     if sick:
         yield f"{len(sick)} of {len(queue.workers)} workers cannot grade, such as {sick[0].id}."
     if queue.silent:
-        yield f"{_count(len(queue.silent), 'worker')} fell silent; others get the jobs in seconds."
+        yield f"{counted(len(queue.silent), 'worker')} fell silent; others get the jobs in seconds."
     for error in queue.errors[:1]:
         ago_s = (queue.at - error.at).total_seconds()
         if ago_s < _RECENT_S:
             yield f"The last internal error was {rough_time(ago_s)} ago: {error.text}"
     for version, number in queue.other_versions.items():
-        others = _count(number, "worker")
+        others = counted(number, "worker")
         yield f"{others} of wire version {version} cannot serve version {WIRE_VERSION}."
     if len(builds := {worker.build for worker in queue.workers}) > 1:
         yield f"The workers run {len(builds)} different builds, as during an upgrade."
@@ -85,12 +86,8 @@ def _waiting(queue: QueueStatus) -> str:
     if not queue.queued:
         return "nothing waits"
     verb = "waits" if queue.queued == 1 else "wait"
-    number = _count(queue.queued, "submission")
+    number = counted(queue.queued, "submission")
     return f"{number} {verb}, the oldest for {rough_time(queue.oldest_s)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def rough_time(seconds: float) -> str:

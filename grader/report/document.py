@@ -27,6 +27,7 @@ from grader.report.reasons import SUSPICIONS, VERDICTS
 from grader.report.sample import MAX_COMPLETION_CHARS
 from grader.report.tables import SEARCH_FLAGS, SEARCH_NUMBERS, SEARCH_TEXTS, Block, tables
 from grader.report.trends import Trends, trends_of
+from grader.text.integers import counted
 from grader.text.visible import visible
 
 SCRIPTS = ("data.js", "table.js", "query.js", "report.js")
@@ -294,7 +295,7 @@ def _subtitle(batch: Batch) -> str:
     formats = sorted({conditions.format for conditions in batch.conditions})
     images = sorted({conditions.image for conditions in batch.conditions})
     parts = [
-        f"{batch.samples:,} samples of {len(batch.problems):,} problems",
+        f"{counted(batch.samples, 'sample')} of {counted(len(batch.problems), 'problem')}",
         f"policy {', '.join(batch.policies)}",
     ]
     if formats:
@@ -311,7 +312,9 @@ def _tiles(batch: Batch) -> list[tuple[str, str, str]]:
         share = f"{100 * batch.passed / batch.graded:.1f} %"
         tiles.append(("Passed", share, f"{batch.passed:,} of {batch.graded:,} graded"))
     for point in batch.pass_at[:1]:
-        tiles.append(("pass@1", f"{100 * point.value:.1f} %", f"over {point.problems:,} problems"))
+        tiles.append(
+            ("pass@1", f"{100 * point.value:.1f} %", f"over {counted(point.problems, 'problem')}")
+        )
     if batch.mean_reward is not None and batch.mean_score is not None:
         sign = f"{batch.mean_reward:+.3f}".replace("-", "\N{MINUS SIGN}")
         tiles.append(("Mean reward", sign, f"mean score {batch.mean_score:.3f}"))

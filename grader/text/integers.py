@@ -1,7 +1,7 @@
-"""Read integers with more digits than `int` accepts, since they can be right answers.
+"""Integers as text: counts, and numbers with more digits than `int` accepts.
 
-Python refuses more than 4,300 digits, because `int` takes quadratic time. A library should not
-change that limit for the whole process.
+The latter can be right answers. Python refuses more than 4,300 digits, because `int` takes
+quadratic time. A library should not change that limit for the whole process.
 """
 
 import json
@@ -56,3 +56,8 @@ def load_json(text: str | bytes) -> Any:
         raise
     except ValueError:  # An integer that `int` refuses; `read` is slower, so it is only used now.
         return json.loads(text, parse_int=read)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: "1 sample", "2,000 samples"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

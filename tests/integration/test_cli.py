@@ -46,7 +46,7 @@ def test_rows_are_graded_and_summed_up(tmp_path: Path, run: Run) -> None:
     )
     assert found == [("bad", "failed"), ("both", "no_code"), ("both", "passed"), ("good", "passed")]
     assert "pass rate: 50.0 %" in done.stdout
-    assert "pass@1: 50.0 %  (1 problems)" in done.stdout
+    assert "pass@1: 50.0 %  (1 problem)" in done.stdout
     report = next(row["report"] for row in read_rows(tmp_path / "out.jsonl") if row["id"] == "bad")
     assert (report["passed"], report["total"]) == (1, 2)
     assert [case["verdict"] for case in report["cases"]] == ["passed", "failed"]

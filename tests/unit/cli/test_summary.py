@@ -64,7 +64,7 @@ def test_rows_that_were_not_graded_are_named_with_the_reason(
     )
     running.add(report, id="\x1b[31mrow")
     text = "\n".join(shown(running, capsys))
-    assert "not graded: 1 of 1 rows: our errors or bad rows" in text
+    assert "not graded: 1 of 1 row: our errors or bad rows" in text
     assert "␛[31mrow: row 3: no completion" in text
     assert "\x1b" not in text
     assert "x" * 200 not in text

@@ -91,7 +91,7 @@ def test_report_writes_a_page_and_replaces_none(
     page = tmp_path / "report.html"
     assert run(["report", str(file), "-o", str(page)]) == 0
     assert page.read_text("utf-8").startswith("<!doctype html>")
-    assert "1 samples" in capsys.readouterr().err
+    assert "1 sample," in capsys.readouterr().err
     assert run(["report", str(file), "-o", str(page)]) == 2
     assert run(["report", str(file), "-o", str(page), "--force"]) == 0
     assert run(["report", str(file)]) == 2

@@ -60,3 +60,8 @@ def test_limit_of_the_process_stays() -> None:
     before = sys.get_int_max_str_digits()
     integers.load_json("9" * 10_000)
     assert sys.get_int_max_str_digits() == before
+
+
+def test_one_thing_is_counted_without_a_plural() -> None:
+    assert integers.counted(1, "sample") == "1 sample"
+    assert [integers.counted(n, "row") for n in (0, 2000)] == ["0 rows", "2,000 rows"]
