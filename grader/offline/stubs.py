@@ -8,6 +8,7 @@ import ast
 import builtins
 from dataclasses import dataclass
 
+from grader.source.names import last_name
 from grader.source.syntax import UNPARSABLE, parse
 
 _KEPT_DECORATORS = {
@@ -80,7 +81,7 @@ class _Stubber:
         self._kept_bases = names if recipe.is_hollow else _KEPT_BASES | names
         self._exceptions = set(_EXCEPTIONS)
         for node in classes:
-            if any(_last_name(base) in self._exceptions for base in node.bases):
+            if any(last_name(base) in self._exceptions for base in node.bases):
                 self._exceptions.add(node.name)
 
     def stubbed(self, node: ast.stmt, *, is_method: bool = False) -> ast.stmt | None:
@@ -108,7 +109,7 @@ class _Stubber:
 
     def _function(self, node: _Function, *, is_method: bool) -> _Function:
         node.decorator_list = _kept(node.decorator_list, _KEPT_DECORATORS)
-        is_bound = is_method and "staticmethod" not in map(_last_name, node.decorator_list)
+        is_bound = is_method and "staticmethod" not in map(last_name, node.decorator_list)
         body = self._recipe.body.replace("{argument}", _first_argument(node.args, is_bound))
         node.body = ast.parse("return None" if node.name in _SILENT else body).body
         # Defaults and annotations may use names that the stub lacks.
@@ -151,18 +152,7 @@ def _first_argument(args: ast.arguments, is_bound: bool) -> str:
 
 
 def _kept(expressions: list[ast.expr], names: set[str]) -> list[ast.expr]:
-    return [each for each in expressions if _last_name(each) in names]
-
-
-def _last_name(node: ast.expr) -> str:
-    """Return the last name of an expression: "setter" for `@size.setter`."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case ast.Call(func=inner) | ast.Subscript(value=inner):
-            return _last_name(inner)
-        case _:
-            return ""
+    return [each for each in expressions if last_name(each) in names]
 
 
 def _expression(source: str) -> ast.expr:

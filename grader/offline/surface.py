@@ -6,6 +6,7 @@ import keyword
 from collections.abc import Iterable
 
 from grader.model import CallTests, PytestTests, ScriptTests, Tests, TestSuite
+from grader.source.names import module_name
 from grader.source.syntax import UNPARSABLE, parse
 
 _BUILTIN = {*dir(builtins), "__file__", "__builtins__"}
@@ -31,7 +32,7 @@ def skeleton_of(suite: TestSuite) -> str:
         case ScriptTests() as tests:
             uses.look_at(sources_of(tests), module=None)
         case PytestTests(solution_path=path) as tests:
-            uses.look_at(sources_of(tests), module=path.removesuffix(".py").replace("/", "."))
+            uses.look_at(sources_of(tests), module=module_name(path))
         case _:
             return ""
     if suite.entry_point is not None:

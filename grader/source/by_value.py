@@ -47,6 +47,7 @@ from grader.source.names import (
     holds_constants,
     is_fixture,
     is_made_here,
+    module_name,
     parametrised,
     targets_of,
     top_level_names,
@@ -86,7 +87,7 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
         if not all(_is_utf8(file.content) for file in tests.files):
             return None
         trees = [module_tree(file.content.decode("utf-8", "replace")) for file in tests.files]
-        solution = tests.solution_path.removesuffix(".py").replace("/", ".")
+        solution = module_name(tests.solution_path)
         found = [tree for tree in trees if tree]
         return _Reading(found, solution=solution).apart() if len(found) == len(trees) else None
     except (SuiteError, _NotAllowed):

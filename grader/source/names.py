@@ -153,3 +153,19 @@ def top_level_names(trees: Iterable[ast.Module]) -> Iterator[str]:
                 yield node.name
             elif isinstance(node, ast.Assign):
                 yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def last_name(expression: ast.expr) -> str:
+    """Return `c` for `a.b.c`, and for calls and subscripts of it."""
+    while isinstance(expression, ast.Call | ast.Subscript):
+        expression = expression.func if isinstance(expression, ast.Call) else expression.value
+    match expression:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case _:
+            return ""
+
+
+def module_name(path: str) -> str:
+    """Return the name under which a file of Python is imported."""
+    return path.removesuffix(".py").replace("/", ".")

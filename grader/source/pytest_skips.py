@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.source.constants import UnknownError, holds
-from grader.source.names import Function
+from grader.source.names import Function, last_name
 from grader.source.syntax import UNPARSABLE, parse
 
 _ALWAYS_WAIVED = frozenset({"skip", "expectedFailure"})
@@ -175,14 +175,3 @@ def _values(row: ast.expr, names: Sequence[str]) -> Sequence[ast.expr]:
 
 def _names_read(expression: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-
-
-def last_name(expression: ast.expr) -> str:
-    """Return `c` for `a.b.c`, and for calls and subscripts of it."""
-    while isinstance(expression, ast.Call | ast.Subscript):
-        expression = expression.func if isinstance(expression, ast.Call) else expression.value
-    match expression:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-        case _:
-            return ""

@@ -20,7 +20,7 @@ from re import Match, Pattern
 
 from grader.model import PytestTests
 from grader.source.allowed import LEADING_ON, MODULES, NOT_OF_OBJECTS, TEST_MODULES
-from grader.source.names import bound_names, walk
+from grader.source.names import bound_names, module_name, walk
 from grader.source.trees import module_tree
 
 _PLAIN = (
@@ -61,7 +61,7 @@ def leaves_nothing(tests: PytestTests) -> bool:
     if any(PurePosixPath(file.path).name == _SETS_UP for file in tests.files):
         return False
     found = [tree for tree in trees if tree is not None]
-    solution = tests.solution_path.removesuffix(".py").replace("/", ".")
+    solution = module_name(tests.solution_path)
     return len(found) == len(trees) and _Reading(found, solution).leaves_nothing()
 
 

@@ -22,6 +22,7 @@ from grader.languages import Exercises, Language
 from grader.model import ExpressionTests, SuiteFile, TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.source.files import join_files
+from grader.source.names import module_name
 from grader.suites import fields, source
 from grader.suites.chained import read_exercise
 from grader.suites.files import check_path, check_paths, pytest_tests
@@ -63,7 +64,9 @@ def read(row: Row) -> TestSuite:
         for path in folder
         if path != solution and not path.startswith(".")
     }
-    names = source.imported_names(source.parse(fields.text(folder, tests[0])), _module(solution))
+    names = source.imported_names(
+        source.parse(fields.text(folder, tests[0])), module_name(solution)
+    )
     return TestSuite(
         tests=pytest_tests(files, test_paths=tests, solution_path=solution),
         format="exercism",
@@ -163,10 +166,6 @@ def _only(solutions: tuple[str, ...]) -> str:
         return solutions[0]
     message = f"the exercise must have one solution file, but its config names {len(solutions)}"
     raise LabelError(message)
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").replace("/", ".")
 
 
 def _has_tests(folder: Mapping[str, object], path: str) -> bool:
