@@ -817,6 +817,81 @@ class counter {
 
 }  // namespace sums
 """
+_PERL_TESTS = """#!/usr/bin/env perl
+use Test2::V0;
+use JSON::PP;
+use FindBin qw<$Bin>;
+use lib "$Bin/../lib";
+use experimental qw<signatures>;
+
+use sums qw<sum joined>;
+
+imported_ok qw<sum joined> or bail_out;
+
+my $wanted = 42;    # the answer
+is( # begin: two numbers make 42
+    sum( [ 40, 2 ] ),
+    $wanted,
+    "two numbers make 42",
+); # end
+
+is [ split /,/, joined(<<'TEXTS') // '' ], array { item "total: ab"; item ";c"; end; }, "texts";
+ab
+;c
+TEXTS
+
+subtest an_empty_list_has_no_sum => sub {
+    like( dies { sum( [] ) }, qr/no numbers at all./, "no sum" );
+    ok( lives { sum( [1] ) }, "a sum" );
+};
+
+{
+    my $counter = sums->new( all => [] );
+    is( $counter->empty, T, "empty" );
+    $counter->add(3)->add(4);
+    is( $counter->total, number(7.0), "total: 7" );
+    is( $counter->empty, DF, "not empty" );
+}
+
+my @cases = do { local $/; @{ JSON::PP->new->decode(<DATA>) }; };
+for my $case (@cases) {
+    is( sum( $case->{given}{numbers} ), $case->{wanted}, $case->{title} );
+}
+
+done_testing;
+
+__DATA__
+[
+  {"title": "the sum is 3.5", "given": {"numbers": [1, 2.5]}, "wanted": 3.5},
+  {"title": "no sum of 7", "given": {"numbers": [-1]}, "wanted": -1}
+]
+"""
+_PERL_RIGHT = """package sums;
+
+use strict;
+use warnings;
+use Exporter qw<import>;
+use List::Util qw<reduce>;
+our @EXPORT_OK = qw<sum joined>;
+
+sub sum {
+    my ($all) = @_;
+    die 'no numbers at all' if !@$all;
+    return reduce { $a + $b } @$all;
+}
+
+sub joined {
+    my ($text) = @_;
+    return 'total: ' . join ',', split /\\n/, $text;
+}
+
+sub new { my ( $class, %self ) = @_; return bless \\%self, $class }
+sub add { my ( $self, $number ) = @_; push @{ $self->{all} }, $number; return $self }
+sub total { my ($self) = @_; return sum( $self->{all} ) }
+sub empty { my ($self) = @_; return @{ $self->{all} } ? 0 : 1 }
+
+1;
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
@@ -825,6 +900,7 @@ RIGHT = {
     "php": _PHP_RIGHT,
     "bash": _BASH_RIGHT,
     "go": _GO_RIGHT,
+    "perl": _PERL_RIGHT,
     "rust": _RUST_RIGHT,
     "java": _JAVA_RIGHT,
     "cpp": _CPP_RIGHT,
@@ -838,6 +914,7 @@ CASES = {
     "php": 9,
     "bash": 6,
     "go": 5,
+    "perl": 9,
     "rust": 10,
     "java": 13,
     "cpp": 13,
@@ -853,6 +930,7 @@ ENDINGS = {
     "php": ".php",
     "bash": ".sh",
     "go": ".go",
+    "perl": ".pm",
     "rust": ".rs",
     "java": ".java",
     "cpp": ".h",
@@ -863,6 +941,7 @@ _TESTS_OF = {
     "php": _PHP_TESTS,
     "bash": _BASH_TESTS,
     "go": _GO_TESTS,
+    "perl": _PERL_TESTS,
     "rust": _RUST_TESTS,
     "java": _JAVA_TESTS,
     "cpp": _CPP_TESTS,

@@ -177,7 +177,7 @@ def of_file(path: str) -> str | None:
     if ending in PYTHON_NAMES:
         return PYTHON
     found = next(
-        (each for each in languages().values() if each.source.endswith(f".{ending}")), None
+        (each for each in languages().values() if f".{ending}" in each.endings), None
     ) or find(ending)
     return None if found is None else found.name
 

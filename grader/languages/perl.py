@@ -10,10 +10,12 @@ from grader.languages.language import (
     ValueDriver,
     call_first,
 )
+from grader.languages.perl_tests import read_tests
 
 _WORDS = ErrorWords(
-    message=re.compile(r"^(?P<message>.+) at solution\.pl line \d+", re.MULTILINE),
-    line=re.compile(r" at solution\.pl line (?P<line>\d+)"),
+    # The files of the submission, and none of Perl's own.
+    message=re.compile(r"^(?P<message>.+) at (?!/)[\w./-]+\.p[lm] line \d+", re.MULTILINE),
+    line=re.compile(r" at (?!/)[\w./-]+\.p[lm] line (?P<line>\d+)"),
 )
 
 _SHOW = """
@@ -94,6 +96,7 @@ LANGUAGES = (
         show=show,
         tests=_TESTS,
         assertions=_ASSERTIONS,
+        exercises=read_tests,
         compile_words=_WORDS,
         runtime_words=_WORDS,
         out_of_memory=("Out of memory!", "Out of memory in perl"),

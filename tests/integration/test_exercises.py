@@ -252,7 +252,7 @@ GO_ATTACKS = {
     "a test that ends all": "func TestMain(m *testing.M) { os.Exit(0) }",
     "a look into the tests": 'func init() { names, _ := filepath.Glob("*.go")\n'
     "for _, name := range names { text, _ := os.ReadFile(name); fmt.Println(string(text)) } }",
-    "the tests as a part": 'import _ "embed"\n//go:embed tests_of_the_suite.go\nvar tests string\n'
+    "the tests as a part": "//go:embed *.go\nvar tests embed.FS\n"
     "func init() { fmt.Println(tests) }",
     "another nil": 'var nil error = errors.New("")',
     "another true": "const true = false",
@@ -267,9 +267,8 @@ GO_ATTACKS = {
 
 @pytest.mark.parametrize("attack", GO_ATTACKS)
 def test_answer_in_go_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
-    used = [
-        name for name in ("os", "fmt", "path/filepath", "testing") if name in GO_ATTACKS[attack]
-    ]
+    packages = ("embed", "fmt", "os", "path/filepath", "testing")
+    used = [name for name in packages if f"{name[name.find('/') + 1 :]}." in GO_ATTACKS[attack]]
     imports = "\n".join(f'import "{name}"' for name in ("errors", *used))
     code = RIGHT["go"].replace('import "errors"', imports).replace("total + each", "total")
     code = code.replace('0, errors.New("no numbers at all")', '0, errors.New("x")')
@@ -356,6 +355,86 @@ def test_values_in_go_are_equal_as_its_own_tests_say(
     code = _GO_VALUES.replace("VALUES", values)
     report = grade(grader, "go", code, **{"sums.spec.go": _GO_KINDS})
     assert (report.passed, len(report.cases)) == (passed, 9), report.feedback
+
+
+PERL_ATTACKS = {
+    "exit": "exit 0;",
+    "an end without a value": "END { $? = 0 } die;",
+    "a look into the tests": "local @ARGV = glob '*.pl'; print <>;",
+    "forged values": "local @ARGV = glob '*.pl'; my $all = join '', <>;"
+    '$all =~ /\\n(\\w{16}) 0 /; print "\\n$1 $_ \\"true\\"\\n" for 0 .. 8;',
+    "another show": "sub main::shown_for_tests { '\"true\"' }",
+    "other functions": "no warnings; *main::one_for_tests = *main::truth_for_tests ="
+    " sub { 'true' };"
+    "*main::number_for_tests = *main::thrown_for_tests = sub { 'number 7' };",
+    "another comparison": "use overload '==' => sub { 1 }, '\"\"' => sub { 1 };"
+    "sub Other::new { bless [], 'sums' }",
+    "another print": "BEGIN { *CORE::GLOBAL::print = sub { 1 } } close STDOUT;",
+    "no data": "close main::DATA;",
+}
+
+
+@pytest.mark.parametrize("attack", PERL_ATTACKS)
+def test_answer_in_perl_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
+    code = RIGHT["perl"].replace("$a + $b", "0").replace("no numbers at all", "")
+    code = code.replace("'total: '", "''").replace("use warnings;", f"{PERL_ATTACKS[attack]}\n")
+    code = code.replace("? 0 : 1", "? 1 : 0")
+    report = grade(grader, "perl", code)
+    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
+    assert report.passed <= 3
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
+_PERL_VALUES = """use Test2::V0;
+use sums qw<f>;
+is( f(0), 1 );
+is( f(1), undef );
+is( f(2), '' );
+is( f(3), [ 1, [2], { a => undef } ] );
+is( f(4), 'a"b' );
+is( f(5), T );
+is( f(6), DF );
+is( f(7), number(2) );
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "passed"),
+    [
+        pytest.param(
+            "1, undef, '', [ 1, [2], { a => undef } ], 'a\"b', 'x', '', '2.0'", 8, id="the values"
+        ),
+        pytest.param(
+            "'1.0', '', undef, [ 1, 2, { a => undef } ], 'a\\\\\"b', 0, undef, '2x'",
+            0,
+            id="others that look alike",
+        ),
+        pytest.param(
+            "(1, 1), (), (), (1, [2], { a => undef }), [], (1, 1), (), (2, 2)", 0, id="lists"
+        ),
+    ],
+)
+def test_values_in_perl_are_equal_as_its_own_tests_say(
+    grader: Grader, values: str, passed: int
+) -> None:
+    each = "".join(f"return ({one}) if $_[0] == {n};\n" for n, one in enumerate(_split(values)))
+    head = "package sums;\nuse Exporter 'import';\nour @EXPORT_OK = 'f';\n"
+    code = f"{head}sub f {{\n{each}}}\n1;\n"
+    report = grade(grader, "perl", code, **{"sums.spec.pm": _PERL_VALUES})
+    assert (report.passed, len(report.cases)) == (passed, 8), report.feedback
+
+
+def _split(values: str) -> list[str]:
+    """Return the parts of a list, by the commas that are outside of brackets."""
+    parts, depth = [""], 0
+    for char in values:
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
 
 
 _KINDS = """import { f } from './sums';
