@@ -73,6 +73,11 @@ class LabelReader:
             SuiteError: The tests are broken.
             ReaderLostError: The process that read the label was killed.
         """
+        if label is None and (problem_id is None or self._problems is None):
+            reason = "no tests: expected a label or a problem_id"
+            if problem_id is not None:
+                reason = f"no problem {problem_id!r:.80}: the service has no file of problems"
+            raise LabelError(reason)
         began = time.monotonic()
         suite = self._known(label, problem_id, size)
         if suite is None:

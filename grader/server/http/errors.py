@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 VARIANTS = ("one", "many")
 """Names by which pydantic tells apart the forms of one body; clients never see them."""
 
+_OF_OURS = "Value error, "
+"""What pydantic puts before a message of a check of ours."""
 _COMPLAINTS = 5
 _WORDS_CHARS = 300
 
@@ -46,6 +48,6 @@ def complaint(errors: Sequence[Any]) -> str:
 
 def _line(error: Any) -> str:
     place = ".".join(str(part) for part in error.get("loc", ()) if part not in VARIANTS)
-    words = str(error.get("msg", "not valid"))[:_WORDS_CHARS]
+    words = str(error.get("msg", "not valid")).removeprefix(_OF_OURS)[:_WORDS_CHARS]
     # A field's name comes from the client, and may hold lone surrogates.
     return f"{place[:_WORDS_CHARS]}: {words}".encode("utf-8", "replace").decode()

@@ -36,3 +36,14 @@ def test_files_of_an_encoded_suite_stay_in_their_folder(path: str) -> None:
 def test_malformed_message_is_refused(message: str) -> None:
     with pytest.raises(WireError):
         asyncio.run(LabelReader(None, Metrics()).decode(message))
+
+
+@pytest.mark.parametrize(
+    ("problem_id", "message"),
+    [(None, "expected a label or a problem_id"), ("a", "no problem 'a': the service has no file")],
+)
+def test_request_without_tests_is_told_what_is_missing(
+    problem_id: str | None, message: str
+) -> None:
+    with pytest.raises(LabelError, match=message):
+        asyncio.run(LabelReader(None, Metrics()).read(None, problem_id, 10))
