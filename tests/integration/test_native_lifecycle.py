@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from grader.config.settings import Settings
-from grader.model import Limits, MiB
+from grader.model import Limits, MiB, SuiteFile
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.sandbox import payload
 from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.native.backend import NativeSandbox
 from grader.sandbox.native.cgroups import CgroupHome, find_home
@@ -281,6 +282,23 @@ def test_large_input_and_output_travel_whole(sandbox: NativeSandbox) -> None:
     )
     slot.close()
     assert outcome.stdout == text
+
+
+def test_pytest_has_run_a_suite_of_ours_before_it_runs_others(sandbox: NativeSandbox) -> None:
+    # To name cases by their parameters, pytest imports this module.
+    tests = b"import sys\ndef test_it():\n    assert 'encodings.unicode_escape' in sys.modules\n"
+    slot = open_slot(sandbox)
+    (outcome,) = slot.run(
+        RunBatch(
+            program=Program.PYTEST,
+            source="",
+            runs=(payload.pytest(["test_it.py"], [], stop_early=False, apart=None),),
+            files=(SuiteFile(path="test_it.py", content=tests),),
+            limits=LIMITS,
+        )
+    )
+    slot.close()
+    assert b'"outcome": "passed"' in outcome.report
 
 
 def test_unknown_image_variant_is_an_error_that_names_the_others(sandbox: NativeSandbox) -> None:

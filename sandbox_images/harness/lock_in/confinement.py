@@ -17,7 +17,8 @@ import os
 import resource
 import socket
 import struct
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -281,6 +282,16 @@ def cover_mounts() -> None:
         if os.path.isdir(target):
             flags = _SAFE | namespaces.MS_RDONLY
             namespaces.mount("none", target, "tmpfs", flags, "size=0,nr_inodes=1")
+
+
+@contextmanager
+def lent_work_area() -> Iterator[None]:
+    """Let a zygote, whose mount namespace is its own, write to a work area for a while."""
+    namespaces.mount("work", WORK, "tmpfs", _SAFE, "size=64k,nr_inodes=8")
+    try:
+        yield
+    finally:
+        namespaces.unmount(WORK)
 
 
 def _mount_work_area(calls: Calls, work_bytes: int, work_files: int) -> None:

@@ -33,32 +33,41 @@ BASE_ARGS = (
 )
 
 
-def serve_from_session(wait_for_run: Callable[[], ConfinedRun]) -> NoReturn:
+def serve_from_session(
+    wait_for_run: Callable[[], ConfinedRun], rehearse: Callable[[pytest.Session], None]
+) -> NoReturn:
     """Start a pytest session and be a zygote inside it; never returns.
 
     Args:
         wait_for_run: Carries out orders, and returns in the processes that it forks for runs.
+        rehearse: Executes a suite of ours, so that forks share what pytest remembers of it.
     """
     judging.limit_digits()
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    pytest.main([*BASE_ARGS], plugins=[_Session(wait_for_run)])
+    pytest.main([*BASE_ARGS], plugins=[_Session(wait_for_run, rehearse)])
     os._exit(0)
 
 
 class _Session:
     """The plugin of the zygote's session."""
 
-    def __init__(self, wait_for_run: Callable[[], ConfinedRun]) -> None:
+    def __init__(
+        self, wait_for_run: Callable[[], ConfinedRun], rehearse: Callable[[pytest.Session], None]
+    ) -> None:
         self._wait_for_run = wait_for_run
+        self._rehearse = rehearse
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> None:
         """Wait here as the zygote; go on as a run's process."""
         # What is the same for all runs is done here, before they are forked.
+        session.config.pluginmanager.unregister(self)  # the rehearsal collects, too
         recorder = _LastRecorder()
         session.config.pluginmanager.register(recorder)
         swallowed = Swallowed()
         note_in_pytest(swallowed)
+        self._rehearse(session)
+        swallowed.take()
         run = self._wait_for_run()
         reporter = Reporter(run.report)
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))

@@ -18,7 +18,7 @@ import shutil
 import sys
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
@@ -61,7 +61,7 @@ class TestFails(unittest.TestCase):
         self.assertEqual({"three": 3}, {"four": 4})
 """
 """Run before the first suite. What pytest imports and remembers once is there then."""
-_REHEARSAL_PATH = "test_rehearsal.py"
+_REHEARSAL_PATH = f"{WORK}/test_rehearsal.py"
 _FOLDERS = (WORK, "/tmp", "/dev/shm")  # noqa: S108 - the process's own
 _DEPTH = 3
 _LAST_EXCEPTION = ("last_exc", "last_traceback", "last_type", "last_value")
@@ -99,8 +99,8 @@ class _Standing:
         run = self._wait_for_run()
 
         def look() -> Callable[[], bool]:
-            _rehearse(session)
-            before = _Before(session)
+            rehearse(session)
+            before = _Before(session, _FOLDERS)
             recorder.pytests_own = before.fixtures
             gc.freeze()
 
@@ -178,29 +178,32 @@ def _run_tests(session: pytest.Session) -> None:
         judging.end(0)
 
 
-def _rehearse(session: pytest.Session) -> None:
+def rehearse(session: pytest.Session) -> None:
     """Run a suite of our own, and put all back but the modules that pytest has imported."""
     before = _Before(session)
-    path = list(sys.path)
-    with open(f"{WORK}/{_REHEARSAL_PATH}", "wb") as file:
+    path, handlers = list(sys.path), list(logging.root.handlers)
+    with open(_REHEARSAL_PATH, "wb") as file:
         file.write(_REHEARSAL)
-    session.config.args[:] = [f"{WORK}/{_REHEARSAL_PATH}"]
-    _run_tests(session)
+    session.config.args[:] = [_REHEARSAL_PATH]
+    session.config.hook.pytest_collection(session=session)
+    session.config.hook.pytest_runtestloop(session=session)
+    os.unlink(_REHEARSAL_PATH)
     linecache.clearcache()
     sys.path[:] = path
+    logging.root.handlers[:] = handlers  # a collection within a collection takes them away
     before.put_back()
 
 
 class _Before:
     """How the process was before the first suite."""
 
-    def __init__(self, session: pytest.Session) -> None:
-        """Look at it."""
+    def __init__(self, session: pytest.Session, folders: Iterable[str] = ()) -> None:
+        """Look at it, and at the folders that suites can write to."""
         config: Any = session.config
         owners = [session, session._fixturemanager, config, config.option, config.trace.root]
         owners += [each for each in sys.meta_path if isinstance(each, AssertionRewritingHook)]
         self._session = session
-        self._folders = [each for each in _FOLDERS if os.path.isdir(each)]
+        self._folders = [each for each in folders if os.path.isdir(each)]
         self._kept = [_Kept(owner) for owner in owners]
         fixtures = (each for kept in self._kept for each in kept if isinstance(each, FixtureDef))
         self.fixtures = tuple(fixtures)

@@ -74,9 +74,14 @@ def main(args: list[str]) -> None:
         importlib.import_module(name)
     streams.prepare()
     if kind == "pytest":
-        from sandbox_images.harness.runners import pytest_suite
+        from sandbox_images.harness.runners import pytest_suite, standing_pytest
 
-        pytest_suite.serve_from_session(partial(_wait_for_tests, control, room))
+        def rehearse(session: Any) -> None:
+            if room is None:  # else there is no mount namespace to do it in
+                with confinement.lent_work_area():
+                    standing_pytest.rehearse(session)
+
+        pytest_suite.serve_from_session(partial(_wait_for_tests, control, room), rehearse)
     elif kind == "standing_pytest":
         from sandbox_images.harness.runners import standing_pytest
 

@@ -1,7 +1,11 @@
 """What a zygote executes before it forks runs."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+from tests.conftest import REPO
 
 CHECK = """
 import gc, importlib, os, sys, types, typing, warnings
@@ -37,10 +41,50 @@ for what in before:
     assert before[what] == after[what], (what, before[what], after[what])
 """
 
+CHECK_PYTEST = """
+import os, sys, pytest
+from sandbox_images.harness.runners import pytest_suite, standing_pytest
 
-def test_rehearsal_leaves_nothing_that_a_run_could_see() -> None:
+standing_pytest._REHEARSAL_PATH = os.path.abspath("test_rehearsal.py")
+
+def rehearse(session):
+    before = standing_pytest._Before(session)
+    standing_pytest.rehearse(session)
+    for name, was in before._modules.items():
+        assert sys.modules[name] is was
+    assert {*sys.modules} - {*before._modules} <= {"encodings.unicode_escape"}
+    assert [*before._look()] == before._state
+    assert session.testscollected == session.testsfailed == 0 and not session.items
+    assert not session._setupstate.stack
+    assert os.listdir() == []
+    print("rehearsed", flush=True)
+
+def wait_for_run():
+    print("waits", flush=True)
+    os._exit(0)
+
+pytest_suite.serve_from_session(wait_for_run, rehearse)
+"""
+
+
+def _executed(source: str, folder: Path) -> str:
+    """Return what a program prints."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPO)}
     done = subprocess.run(
-        [sys.executable, "-c", CHECK], capture_output=True, text=True, check=False
+        [sys.executable, "-B", "-c", source],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=environment,
     )
-    assert done.returncode == 0, done.stderr
-    assert (done.stdout, done.stderr) == ("", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_rehearsal_leaves_nothing_that_a_run_could_see(tmp_path: Path) -> None:
+    assert _executed(CHECK, tmp_path) == ""
+
+
+def test_rehearsal_of_pytest_leaves_nothing_that_a_suite_could_see(tmp_path: Path) -> None:
+    assert _executed(CHECK_PYTEST, tmp_path) == "rehearsed\nwaits\n"
