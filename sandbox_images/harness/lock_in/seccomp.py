@@ -369,7 +369,7 @@ def build_filter(
         _Instruction(_JUMP_IF_EQUAL, _AUDIT_MACHINE[machine], if_true=1),
         _return(_KILL_PROCESS),
         _Instruction(_LOAD, _NUMBER),
-        *_search(list(_ranges(blocks, x32=machine == "x86_64"))),
+        *_Search().instructions(list(_ranges(blocks, x32=machine == "x86_64"))),
     )
     return b"".join(struct.pack("<HBBI", i.code, i.if_true, i.if_false, i.value) for i in program)
 
@@ -451,15 +451,53 @@ def _ranges(blocks: Mapping[int, _Block], *, x32: bool) -> Iterator[tuple[int, _
         yield _X32_BIT, (_return(_KILL_PROCESS),)
 
 
-def _search(ranges: list[tuple[int, _Block]]) -> _Block:
-    """Return the instructions that find the range of the loaded number and give its answer."""
-    if len(ranges) == 1:
-        return ranges[0][1]
-    middle = len(ranges) // 2
-    low, high = _search(ranges[:middle]), _search(ranges[middle:])
-    boundary = ranges[middle][0]
-    if len(low) <= _LONGEST_JUMP:
-        return (_Instruction(_JUMP_IF_AT_LEAST, boundary, if_true=len(low)), *low, *high)
-    # A conditional jump reaches 255 instructions; an unconditional one reaches any.
-    hop = _Instruction(_JUMP, len(low))
-    return (_Instruction(_JUMP_IF_AT_LEAST, boundary, if_false=1), hop, *low, *high)
+class _Search:
+    """Instructions that find the range of the loaded number and give its answer.
+
+    They are put down from the last to the first, since jumps go forward. Ranges share their answers
+    where a jump can reach them: to install a filter takes time for each instruction, in every run.
+    """
+
+    def __init__(self) -> None:
+        self._backwards: list[_Instruction] = []
+        self._answers: dict[_Instruction, int] = {}
+        """Where in the list each answer was put down last."""
+
+    def instructions(self, ranges: list[tuple[int, _Block]]) -> _Block:
+        """Return them in order."""
+        self._put_search(ranges)
+        return tuple(reversed(self._backwards))
+
+    def _put_search(self, ranges: list[tuple[int, _Block]]) -> int:
+        """Put down the search in some ranges, and return where it begins."""
+        if len(ranges) == 1:
+            return self._put_block(ranges[0][1])
+        middle = len(ranges) // 2
+        high, low = self._put_search(ranges[middle:]), self._put_search(ranges[:middle])
+        high, low = self._within_reach(high), self._within_reach(low)
+        jumps = {"if_true": self._distance(high), "if_false": self._distance(low)}
+        return self._put(_Instruction(_JUMP_IF_AT_LEAST, ranges[middle][0], **jumps))
+
+    def _put_block(self, block: _Block) -> int:
+        answer = block[0]
+        if len(block) > 1:
+            return [self._put(each) for each in reversed(block)][-1]
+        if answer not in self._answers or self._distance(self._answers[answer]) > _LONGEST_JUMP:
+            self._answers[answer] = self._put(answer)
+        return self._answers[answer]
+
+    def _within_reach(self, at: int) -> int:
+        """Return a place that the next instruction can jump to, and that leads to another."""
+        if self._distance(at) < _LONGEST_JUMP:  # less, since one more may come between
+            return at
+        target = self._backwards[at]
+        is_answer = target.code == _RETURN
+        return self._put(target if is_answer else _Instruction(_JUMP, self._distance(at)))
+
+    def _distance(self, at: int) -> int:
+        """Return how many instructions the next one skips if it jumps to a place."""
+        return len(self._backwards) - 1 - at
+
+    def _put(self, instruction: _Instruction) -> int:
+        self._backwards.append(instruction)
+        return len(self._backwards) - 1
