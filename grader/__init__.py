@@ -19,35 +19,51 @@ if TYPE_CHECKING:
     from grader.config.settings import SandboxChoice, Settings
     from grader.grading.grader import Grader
     from grader.model import CaseResult, GradeReport, Integrity, Limits, Submission, Verdict
-    from grader.model.errors import GraderError
-    from grader.opening import open_grader
+    from grader.model.errors import (
+        ConfigurationError,
+        GraderError,
+        InputError,
+        LabelError,
+        SandboxError,
+        SessionLostError,
+        SessionsFullError,
+        SuiteError,
+    )
+    from grader.opening import open_grader, open_sessions
     from grader.sessions.local import Session, Sessions
     from grader.sessions.result import StepResult
     from grader.suites import parse_label, parse_problem
 
 __all__ = [
     "CaseResult",
+    "ConfigurationError",
     "GradeReport",
     "Grader",
     "GraderError",
+    "InputError",
     "Integrity",
+    "LabelError",
     "Limits",
     "SandboxChoice",
+    "SandboxError",
     "Session",
+    "SessionLostError",
     "Sessions",
+    "SessionsFullError",
     "Settings",
     "StepResult",
     "Submission",
+    "SuiteError",
     "Verdict",
     "load_settings",
     "open_grader",
+    "open_sessions",
     "parse_label",
     "parse_problem",
 ]
 
 _HOMES = {
     "Grader": "grader.grading.grader",
-    "GraderError": "grader.model.errors",
     "Session": "grader.sessions.local",
     "Sessions": "grader.sessions.local",
     "SandboxChoice": "grader.config.settings",
@@ -55,6 +71,7 @@ _HOMES = {
     "StepResult": "grader.sessions.result",
     "load_settings": "grader.config.loading",
     "open_grader": "grader.opening",
+    "open_sessions": "grader.opening",
     "parse_label": "grader.suites",
     "parse_problem": "grader.suites",
 }
@@ -65,6 +82,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value = getattr(import_module(_HOMES.get(name, "grader.model")), name)
+    usual = "grader.model.errors" if name.endswith("Error") else "grader.model"
+    value = getattr(import_module(_HOMES.get(name, usual)), name)
     globals()[name] = value
     return value

@@ -28,12 +28,13 @@ def open_grader(settings: Settings | None = None) -> FutureGrader:
     return Grader(settings) if settings.url is None else RemoteGrader(settings)
 
 
-def open_sessions(settings: Settings) -> Sessions:
+def open_sessions(settings: Settings | None = None) -> Sessions:
     """Return sessions on the workers of the settings' broker, or in this process if there is none.
 
     Raises:
         ConfigurationError: The broker cannot be used.
     """
+    settings = settings or Settings()
     if settings.broker is None:
         return Sessions(settings)
     return Sessions(settings, slots=QueueSlots(settings))

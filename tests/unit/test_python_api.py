@@ -50,6 +50,12 @@ def test_sections_are_the_public_names() -> None:
     assert sorted(SECTIONS) == sorted(grader.__all__)
 
 
+def test_every_error_that_a_name_raises_is_public() -> None:
+    raised = set(re.findall(r"`(\w+Error)`", PAGE))
+    assert len(raised) > 5
+    assert raised <= set(grader.__all__)
+
+
 @pytest.mark.parametrize("name", grader.__all__)
 def test_section_says_what_the_code_has(name: str) -> None:
     thing = getattr(grader, name)
