@@ -118,7 +118,9 @@ def show(values: ValueDriver) -> str:
     )
     if not values.around:
         statements = f"int main() {{\n{statements}\n}}"
-    if not values.code:  # That of an exercise is beside the tests, and comes first as in these.
+    if (
+        values.around and not values.code
+    ):  # That of an exercise is beside the tests, and comes first as in these.
         return statements.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
     # Tests are written for the names that the problem's own code makes known.
     return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, statements])

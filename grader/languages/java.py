@@ -130,7 +130,7 @@ def show(values: ValueDriver) -> str:
     begins no class continues the last one of the answer. The problem's imports stand in the first
     line of the answer, which keeps its line numbers.
     """
-    if not values.code:
+    if values.around and not values.code:
         tests = values.statements('ShownForTests.line("\\n{mark} {number} ", {expression})')
         return f"{tests}\n{_EXERCISE_DRIVER}"
     code = _PUBLIC_CLASS.sub(r"\1", _MAIN.sub("void mainOfTheAnswer(", values.code))
