@@ -892,6 +892,143 @@ sub empty { my ($self) = @_; return @{ $self->{all} } ? 0 : 1 }
 
 1;
 """
+_C_TESTS = """#include "test-framework/unity.h"
+#include "sums.h"
+#include <stdlib.h>
+
+static counter_t *counter;
+
+void setUp(void)
+{
+   counter = counter_create();
+}
+
+void tearDown(void)
+{
+   free(counter);
+}
+
+static void test_two_numbers_make_42(void)
+{
+   const int numbers[] = { 40, 2 };
+   const int wanted = 42;   // the answer
+   TEST_ASSERT_EQUAL_INT(wanted, sum(numbers, 2));
+}
+
+static void test_texts(void)
+{
+   TEST_IGNORE();   // delete this line to run test
+   const char *wanted = "ab;c\\"{";
+   TEST_ASSERT_EQUAL_STRING(wanted, text("ab;c"));
+   TEST_ASSERT_NULL(text(""));
+   TEST_ASSERT_NOT_NULL(text("a"));
+}
+
+static void test_an_empty_list_has_no_sum(void)
+{
+   TEST_IGNORE_MESSAGE("no sum (at all)");
+   TEST_ASSERT_EQUAL(-1, sum(NULL, 0));
+   TEST_ASSERT_EQUAL_STRING("no numbers at all", error());
+}
+
+static void test_counts_up(void)
+{
+   TEST_IGNORE();
+   counter_add(counter, 3);
+   TEST_ASSERT_EQUAL_UINT8_MESSAGE(4, counter_add(counter, 1), "it is 4");
+   TEST_ASSERT_EQUAL_size_t(2, counter_count(counter));
+   TEST_ASSERT_FALSE(counter_is_empty(counter));
+}
+
+static void test_begins_anew(void)
+{
+   TEST_IGNORE();
+   TEST_ASSERT_TRUE(counter_is_empty(counter));
+   TEST_ASSERT(!counter_count(counter));
+}
+
+int main(void)
+{
+   UNITY_BEGIN();
+   RUN_TEST(test_two_numbers_make_42);
+   RUN_TEST(test_texts);
+   RUN_TEST(test_an_empty_list_has_no_sum);
+   RUN_TEST(test_counts_up);
+   RUN_TEST(
+      test_begins_anew);
+   return UNITY_END();
+}
+"""
+_C_RIGHT = """// file: sums.c
+#include "sums.h"
+#include <stdlib.h>
+#include <string.h>
+
+int sum(const int *all, size_t count)
+{
+   int a = count ? 0 : -1;
+   for (size_t i = 0; i < count; i++) {
+      int b = all[i];
+      a = a + b;
+   }
+   return a;
+}
+
+const char *text(const char *start)
+{
+   if (!*start)
+      return NULL;
+   char *whole = malloc(strlen(start) + 3);
+   return strcat(strcpy(whole, start), "\\"{");
+}
+
+const char *error(void)
+{
+   return "no numbers at all";
+}
+
+counter_t *counter_create(void)
+{
+   return calloc(1, sizeof(counter_t));
+}
+
+unsigned int counter_add(counter_t *counter, unsigned int number)
+{
+   unsigned int a = counter->total, b = number;
+   counter->count++;
+   return counter->total = a + b;
+}
+
+size_t counter_count(const counter_t *counter)
+{
+   return counter->count;
+}
+
+bool counter_is_empty(const counter_t *counter)
+{
+   return !counter->count;
+}
+// file: sums.h
+#ifndef SUMS_H
+#define SUMS_H
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct {
+   unsigned int total;
+   size_t count;
+} counter_t;
+
+int sum(const int *all, size_t count);
+const char *text(const char *start);
+const char *error(void);
+counter_t *counter_create(void);
+unsigned int counter_add(counter_t *counter, unsigned int number);
+size_t counter_count(const counter_t *counter);
+bool counter_is_empty(const counter_t *counter);
+
+#endif
+"""
 RIGHT = {
     "javascript": _RIGHT,
     "typescript": _RIGHT,
@@ -904,6 +1041,7 @@ RIGHT = {
     "rust": _RUST_RIGHT,
     "java": _JAVA_RIGHT,
     "cpp": _CPP_RIGHT,
+    "c": _C_RIGHT,
 }
 """An answer in each language."""
 CASES = {
@@ -918,9 +1056,10 @@ CASES = {
     "rust": 10,
     "java": 13,
     "cpp": 13,
+    "c": 11,
 }
 """How many assertions the tests have."""
-SOURCES = {"cpp": ".cpp"}
+SOURCES = {"cpp": ".cpp", "c": ".c"}
 """How the name of the solution's other file ends, if it has a header."""
 ENDINGS = {
     "javascript": ".js",
@@ -934,6 +1073,7 @@ ENDINGS = {
     "rust": ".rs",
     "java": ".java",
     "cpp": ".h",
+    "c": ".h",
 }
 _TESTS_OF = {
     "lua": _LUA_TESTS,
@@ -945,6 +1085,7 @@ _TESTS_OF = {
     "rust": _RUST_TESTS,
     "java": _JAVA_TESTS,
     "cpp": _CPP_TESTS,
+    "c": _C_TESTS,
 }
 
 

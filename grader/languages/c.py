@@ -2,7 +2,16 @@
 
 import re
 
-from grader.languages.language import Assertions, ErrorWords, Language, ValueDriver
+from grader.languages.language import (
+    Assertions,
+    ErrorWords,
+    Exercises,
+    Language,
+    Matcher,
+    ValueDriver,
+    driver_source,
+)
+from grader.model.errors import SuiteError
 
 GCC_WORDS = ErrorWords(
     message=re.compile(
@@ -19,8 +28,10 @@ _SHOW = """
 #include <string.h>
 static void shown_number(const char *start, double value) {
     printf("%s%.17g\\n", start, value);
+    fflush(stdout);
 }
 static void shown_text(const char *start, const char *value) {
+    if (!value) { printf("%sNULL\\n", start); return; }
     printf("%s\\"", start);
     for (; value && *value; value++) {
         if (*value == '\\n') printf("\\\\n");
@@ -28,12 +39,17 @@ static void shown_text(const char *start, const char *value) {
         else putchar(*value);
     }
     printf("\\"\\n");
+    fflush(stdout);
 }
-static void shown_whole(const char *start, long long value) { printf("%s%lld\\n", start, value); }
+static void shown_whole(const char *start, long long value) {
+    printf("%s%lld\\n", start, value);
+    fflush(stdout);
+}
 #define shown_for_tests(start, value) _Generic((value), \\
     char *: shown_text, const char *: shown_text, float: shown_number, double: shown_number, \\
     default: shown_whole)(start, value)
-#define main main_of_the_answer
+"""
+_BEFORE_CODE = """#define main main_of_the_answer
 #line 1 "solution.c"
 """
 
@@ -43,12 +59,127 @@ def show(values: ValueDriver) -> str:
     tests = values.statements('shown_for_tests("\\n{mark} {number} ", {expression})', end=";")
     if not values.around:
         tests = f"int main(void) {{\n{tests}\n}}"
-    return "\n".join([_SHOW + values.code, "#undef main", values.head, tests])
+    if values.around and not values.code:  # That of an exercise is beside the tests.
+        return tests.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
+    return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, tests])
 
 
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<condition>\bassert\s*\()"),
     stub=lambda begun, _name: f"{begun} {{ return 0; }}",
+)
+
+_EXERCISE_HEAD = "#include <shown_for_tests>"
+"""Stands for the driver, in the place of Unity's header."""
+_EXERCISE_DRIVER = driver_source("tests.c")
+_TEXTS = r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+_COMMENTS = r"//[^\n]*|/\*.*?\*/"
+_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
+_UNITY = re.compile(r'^#include[ \t]*"(?:test-framework/|vendor/)?unity\.h"[ \t]*$', re.MULTILINE)
+_INCLUDE = re.compile(r"^#[ \t]*include[ \t]*(?P<file><[^>\n]*>|\"[^\"\n]*\")", re.MULTILINE)
+_IGNORED = re.compile(rf"\bTEST_IGNORE(?:_MESSAGE)?\s*\((?:[^()\"]|{_TEXTS})*\)\s*;")
+_RUN = re.compile(r"\bRUN_TEST\s*\(\s*(\w+)\s*\)")
+_DECLARED = re.compile(r"\b(\w+)\s*\([^;{}()]*\)\s*[;{]")
+_ENUMERATED = re.compile(r"\benum\b[^{};]*\{(?P<names>[^{}]*)\}")
+
+
+def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str, ...]]:
+    """Make a program of a file of tests for Unity; see `Exercises.program`.
+
+    Names of tests go, since they may tell what is expected.
+
+    Raises:
+        SuiteError: They include what is not there, or are not run by `RUN_TEST`.
+    """
+    bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
+    bare = _IGNORED.sub("", _UNITY.sub(_EXERCISE_HEAD, bare, count=1))
+    for found in _INCLUDE.finditer(bare):
+        if "/" in found["file"] or (found["file"][0] == '"' and found["file"] != f'"{path}"'):
+            message = f"the tests include {found['file']}, which is not there"
+            raise SuiteError(message)
+    tests = dict.fromkeys(_RUN.findall(bare))
+    if _EXERCISE_HEAD not in bare or not tests:
+        message = "the tests do not include Unity, or run no test"
+        raise SuiteError(message)
+    for number, name in enumerate(tests):
+        bare = re.sub(rf"\b{name}\b", f"test_{number}_for_tests", bare)
+    header = _TEXT_OR_COMMENT.sub(" ", example.rpartition("// file: ")[2])
+    constants = (
+        name
+        for found in _ENUMERATED.finditer(header)
+        for name in re.findall(r"[A-Za-z_]\w*", found["names"])
+    )
+    return bare, tuple(dict.fromkeys([*_DECLARED.findall(header), *constants]))
+
+
+def _number(type: str) -> Matcher:
+    """Return what an assertion compares that converts both sides to a type.
+
+    The actual value is evaluated beside the other one, too, as later assertions may rest on it.
+    """
+    return Matcher(
+        actual=f"(long long)({type})({{actual}})",
+        expected=f"((void)({{actual}}), (long long)({type})({{expected}}))",
+        expected_first=True,
+    )
+
+
+def _truth(is_true: str, form: str) -> Matcher:
+    return Matcher(actual=form, expected=f"((void)({{actual}}), {is_true})")
+
+
+_WIDTHS = {"": "int", "8": "int8_t", "16": "int16_t", "32": "int32_t", "64": "int64_t"}
+_MATCHERS = {
+    "": _truth("1", "!!({actual})"),
+    "_TRUE": _truth("1", "!!({actual})"),
+    "_FALSE": _truth("0", "!!({actual})"),
+    "_UNLESS": _truth("0", "!!({actual})"),
+    "_NULL": _truth("1", "!({actual})"),
+    "_NOT_NULL": _truth("0", "!({actual})"),
+    "_EQUAL": _number("long long"),
+    "_EQUAL_CHAR": _number("signed char"),
+    "_EQUAL_size_t": _number("size_t"),
+    **{f"_EQUAL_INT{width}": _number(type) for width, type in _WIDTHS.items()},
+    **{
+        f"_EQUAL_{kind}{width}": _number(f"u{type}" if width else "unsigned int")
+        for width, type in _WIDTHS.items()
+        for kind in ("UINT", "HEX")
+    },
+    "_EQUAL_STRING": Matcher(
+        actual="(const char *)({actual})",
+        expected="((void)({actual}), (const char *)({expected}))",
+        expected_first=True,
+    ),
+}
+
+
+def exercise_matcher(kind: str, _argument: str) -> Matcher | None:
+    """Return what an assertion of Unity compares; see `Exercises.matcher`."""
+    return _MATCHERS.get(kind.removeprefix("TEST_ASSERT").removesuffix("_MESSAGE"))
+
+
+_EXERCISES = Exercises(
+    start=re.compile(r"(?<!\w)(?P<kind>TEST_(?!IGNORE)\w+)\s*\("),
+    matcher=exercise_matcher,
+    comments=_COMMENTS,
+    texts=_TEXTS,
+    prefix=re.compile(r"^!"),
+    judging=frozenset(),
+    program=tests_program,
+    test=re.compile(r"\bvoid\s+test_\d+_for_tests\s*\(\s*(?:void)?\s*\)\s*\{"),
+    defines=re.compile(
+        r"(?P<other>(?:.*[{;])?)\s*(?:(?:static|const)\s+)*"
+        r"(?!(?:return|else|goto|case)\b)"
+        r"(?P<type>(?:(?:unsigned|signed|long|short)\s+)*[A-Za-z_]\w*(?:\s+const)?(?:\s*\*)*)\s*|\s*"
+    ),
+    words=frozenset(
+        """
+        int unsigned long short char float double bool size_t sizeof NULL
+        int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+        INT_MAX INT_MIN UINT_MAX LONG_MAX
+        """.split()
+    ),
+    lines_end=False,
 )
 
 LANGUAGES = (
@@ -69,6 +200,7 @@ LANGUAGES = (
         program=MAIN,
         show=show,
         assertions=_ASSERTIONS,
+        exercises=_EXERCISES,
         compile_words=GCC_WORDS,
         runtime_words=ErrorWords(message=re.compile(r"(?P<message>Assertion `.{1,500}' failed)")),
     ),

@@ -17,6 +17,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 REFUSED = {
     "bash": {"dnd-character", "palindrome-products"},
+    "c": {
+        *("binary-search", "complex-numbers", "protein-translation", "react", "robot-simulator"),
+        "variable-length-quantity",
+    },
     "cpp": {"food-chain", "meetup", "queen-attack"},
     "go": {"counter", "diffie-hellman"},
     "lua": {"pov", "queen-attack"},

@@ -220,6 +220,34 @@ def test_program_that_shows_how_an_answer_is_used_is_not_graded(
     assert report.verdict == "passed", report.feedback
 
 
+C_ATTACKS = {
+    "exit": "__attribute__((constructor)) static void early(void) { _Exit(0); }",
+    "another assertion": "#define shown_for_tests(start, value)",
+    "no lines": "__attribute__((constructor)) static void early(void) { fclose(stdout); }",
+    "a look into the tests": "__attribute__((constructor)) static void early(void) {"
+    ' system("cat * 2>/dev/null"); }',
+}
+
+
+@pytest.mark.parametrize("attack", C_ATTACKS)
+def test_answer_in_c_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
+    code = RIGHT["c"].replace("a + b", "1").replace("? 0 : -1", "? 0 : 1")
+    head = f"#include <stdio.h>\n#include <stdlib.h>\n{C_ATTACKS[attack]}\n"
+    report = grade(
+        grader, "c", code.replace("#include <stddef.h>\n", f"#include <stddef.h>\n{head}")
+    )
+    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
+    assert report.passed < 9
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
+def test_crash_in_c_takes_no_value_back(grader: Grader) -> None:
+    code = RIGHT["c"].replace("if (!*start)\n", "if (!*start) abort();\n   if (!*start)\n")
+    report = grade(grader, "c", code)
+    assert (report.verdict, report.passed) == ("runtime_error", 2), report.feedback
+
+
 def test_answer_in_cpp_may_be_two_blocks_or_one_of_the_files(grader: Grader) -> None:
     need("cpp")
     _, source, header = re.split(r"// file: .*\n", RIGHT["cpp"])

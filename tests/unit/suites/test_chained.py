@@ -613,3 +613,74 @@ def test_long_tests_with_types_are_read_or_refused_in_little_time(
     with contextlib.suppress(SuiteError):
         read(inside(piece * (60_000 // len(piece))), language)
     assert time.process_time() - began < 20.0
+
+
+@pytest.mark.parametrize(
+    ("assertion", "actual", "expected"),
+    [
+        pytest.param(
+            "TEST_ASSERT_EQUAL(2, sum(1));", "(long long)(long long)(sum(1))", "2", id="whole"
+        ),
+        pytest.param(
+            "TEST_ASSERT_EQUAL_HEX8(0x2, sum(1));",
+            "(long long)(uint8_t)(sum(1))",
+            "0x2",
+            id="width",
+        ),
+        pytest.param(
+            'const char *w =\n"a"\n"b";\nTEST_ASSERT_EQUAL_STRING(w, text(1));',
+            "(const char *)(text(1))",
+            '("a"\n"b")',
+            id="text",
+        ),
+        pytest.param("TEST_ASSERT_FALSE(sum(1));", "!!(sum(1))", "0", id="false"),
+        pytest.param("TEST_ASSERT_NULL(text(1));", "!(text(1))", "1", id="null"),
+        pytest.param(
+            "counter_t c = counter_create();\nTEST_ASSERT_EQUAL(1, c.count);",
+            "(long long)(long long)(c.count)",
+            "1",
+            id="member",
+        ),
+    ],
+)
+def test_assertion_in_c_is_taken_apart(assertion: str, actual: str, expected: str) -> None:
+    (case,) = read(_in_c(assertion), "c").cases
+    assert case.actual == actual
+    assert case.expected.endswith((f"({expected}))", f" {expected})"))
+
+
+@pytest.mark.parametrize(
+    ("assertion", "why"),
+    [
+        pytest.param("TEST_ASSERT_NOT_EQUAL(2, sum(1));", "unknown kind", id="negation"),
+        pytest.param("TEST_ASSERT_EQUAL_FLOAT(2, sum(1));", "unknown kind", id="float"),
+        pytest.param("TEST_ASSERT_EQUAL_INT_ARRAY(w, sum(1), 2);", "unknown kind", id="array"),
+        pytest.param("TEST_ASSERT(&w[1] == sum(w));", "about more than", id="address"),
+        pytest.param("TEST_ASSERT_EQUAL(2, w[0]);", "about more than", id="out parameter"),
+        pytest.param("TEST_ASSERT_EQUAL(sum(2), sum(1));", "submission computes", id="two calls"),
+        pytest.param("if (w) TEST_ASSERT_EQUAL(2, sum(1));", "directly", id="if"),
+        pytest.param("while (w) { TEST_ASSERT_EQUAL(2, sum(1)); }", "in a loop", id="loop"),
+        pytest.param(
+            "}\nstatic void check(int w) {\nTEST_ASSERT_EQUAL(w, sum(1));", "directly", id="helper"
+        ),
+        pytest.param('}\n#include "other.h"\nvoid f(void) {', "not there", id="header"),
+    ],
+)
+def test_assertion_in_c_that_cannot_be_taken_apart_is_refused(assertion: str, why: str) -> None:
+    with pytest.raises(SuiteError, match=why):
+        read(_in_c(assertion), "c")
+
+
+def test_constant_of_the_header_is_no_expected_value_in_c() -> None:
+    header = "enum kind { SMALL,\n    LARGE = 7 };\nint sum(int);\n"
+    source = _in_c("TEST_ASSERT_EQUAL(LARGE, sum(1));")
+    how = languages.languages()["c"].exercises
+    assert how is not None
+    assert not callable(how)
+    with pytest.raises(SuiteError, match="submission computes"):
+        read_exercise(source, how, "sums.h", header)
+
+
+def _in_c(body: str) -> str:
+    head = '#include "test-framework/unity.h"\n#include "sums.h"\n\n'
+    return f"{head}void test_x(void) {{\n{body}\n}}\nint main(void) {{ RUN_TEST(test_x); }}\n"
