@@ -47,6 +47,8 @@ def complaint(errors: Sequence[Any]) -> str:
 
 
 def _line(error: Any) -> str:
+    if error.get("type") == "json_invalid":
+        return f"body: not JSON: {error['ctx']['error']} at character {error['loc'][-1] + 1}"
     place = ".".join(str(part) for part in error.get("loc", ()) if part not in VARIANTS)
     words = str(error.get("msg", "not valid")).removeprefix(_OF_OURS)[:_WORDS_CHARS]
     # A field's name comes from the client, and may hold lone surrogates.

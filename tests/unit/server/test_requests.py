@@ -191,5 +191,12 @@ def test_complaint_is_short_and_encodable() -> None:
     assert words.endswith("and 4 more")
     assert len(words.encode()) < 5000
     assert complaint([{"loc": ("body", "one", "label"), "msg": "no"}]) == "body.label: no"
+    broken = {
+        "type": "json_invalid",
+        "loc": ("body", 1),
+        "msg": "?",
+        "ctx": {"error": "Expecting x"},
+    }
+    assert complaint([broken]) == "body: not JSON: Expecting x at character 2"
     own = {"loc": ("body", "policy"), "msg": "Value error, there is no policy 'x'"}
     assert complaint([own]) == "body.policy: there is no policy 'x'"
