@@ -41,7 +41,7 @@ func likeForTests(_ func(), expected interface{}) interface{} { return expected 
 """
 
 _SHOW_SEEN = (
-    'import (shownreflect "reflect"; shownsort "sort"; shownstrconv "strconv")\n'
+    'import (shownreflect "reflect"; shownsort "sort"; shownstrconv "strconv"; showntime "time")\n'
     f"{driver_source('tests.go')}"
 )
 """What tests of exercises need."""

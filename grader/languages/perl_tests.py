@@ -379,6 +379,10 @@ class _Reader:
             self._refuse("an assertion is of an unknown kind", whole)
         value, other = given[0], given[1] if kind != "ok" else []
         called, body = value[0].text, self._body(value)
+        is_call = value[0].kind == "word" and body is None
+        if is_call and _texts(value[1:2]) not in ([], ["("], ["->"]):
+            # Perl would take what follows for its arguments, too.
+            self._refuse("a call has no brackets", value)
         if body is None and not self._is_own(value):
             self._refuse("an assertion is about more than a value of the submission", value)
         if self._is_about_submission(other):

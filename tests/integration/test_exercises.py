@@ -332,6 +332,7 @@ func TestKinds(t *testing.T) {
 		if got := F(tc.given); !reflect.DeepEqual(got, tc.want) { t.Error() }
 	}
 }
+func TestPointers(t *testing.T) { if P(0) != number(5) { t.Error() } }
 func TestOthers(t *testing.T) {
 	if G(0) != 5 { t.Error() }
 	if !bytes.Equal(B(0), []byte{}) { t.Error() }
@@ -347,6 +348,7 @@ func F(n int) any {
 	return []any{VALUES}[n]
 }
 func G(int) Small { return 5 }
+func P(n int) *int { n = 5; return &n }
 func B(int) []byte { return nil }
 func T(int) time.Time { return time.Unix(5, 6).In(time.FixedZone("x", 60)) }
 func E(int) error { return errors.New("5") }
@@ -382,7 +384,7 @@ def test_values_in_go_are_equal_as_its_own_tests_say(
 ) -> None:
     code = _GO_VALUES.replace("VALUES", values)
     report = grade(grader, "go", code, **{"sums.spec.go": _GO_KINDS})
-    assert (report.passed, len(report.cases)) == (passed, 9), report.feedback
+    assert (report.passed, len(report.cases)) == (passed, 10), report.feedback
 
 
 PERL_ATTACKS = {

@@ -16,6 +16,16 @@ func strictForTests(value interface{}) string {
 	return typedForTests(shownreflect.ValueOf(value), 0)
 }
 
+// equalForTests is the same for `==`, for which pointers in two programs are never equal.
+func equalForTests(value interface{}) string {
+	pointersForTests = true
+	text := strictForTests(value)
+	pointersForTests = false
+	return text
+}
+
+var pointersForTests bool
+
 // looseForTests shows a value without its type, like a constant that takes any type.
 func looseForTests(value interface{}) string {
 	return valueForTests(shownreflect.ValueOf(value), 0)
@@ -69,6 +79,9 @@ func valueForTests(value shownreflect.Value, depth int) string {
 	case shownreflect.Complex64, shownreflect.Complex128:
 		return shownstrconv.FormatComplex(value.Complex(), 'g', -1, 128)
 	case shownreflect.Ptr:
+		if !value.IsNil() && pointersForTests {
+			return shownfmt.Sprintf("pointer %d", showntime.Now().UnixNano())
+		}
 		if !value.IsNil() {
 			return "&" + valueForTests(value.Elem(), depth)
 		}

@@ -37,6 +37,10 @@ class TwoPrograms:
         number = len(self.cases)
         kind, run = f"rowOf{test.name}{number}", f"runOf{test.name}{number}"
         paths = [_kept(way, is_actual=True) for way in ways]
+        for path, way in zip(paths, ways, strict=True):
+            for event in _kept(way, is_actual=False):
+                if event.kind == "pure" and event in path:
+                    refuse("a value is passed to the submission and also expected", event.actual)
         body = "\n".join(_merged(paths, 0))
         row = test.rows[0]
         passed = _used(body, row)

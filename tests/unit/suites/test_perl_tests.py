@@ -43,7 +43,7 @@ def program(tests: ExpressionTests) -> str:
         ),
         pytest.param("is(f(), T, 'x')", "truth_for_tests(f())", '"true"', id="true"),
         pytest.param("is(f(), DF, 'x')", "truth_for_tests(f())", '"false"', id="false"),
-        pytest.param("ok f 1, 2;", "truth_for_tests(f 1)", '"true"', id="ok"),
+        pytest.param("ok f(1), 2;", "truth_for_tests(f(1))", '"true"', id="ok"),
         pytest.param(
             "is(f(1), number(2.0))",
             "number_for_tests(f(1))",
@@ -121,7 +121,8 @@ def test_rows_of_a_table_become_cases() -> None:
         pytest.param("is(f(1), array { item 1; etc; });", "unknown kind", id="part of a list"),
         pytest.param("is(dies { f(1) }, 'x');", "unknown kind", id="what died"),
         pytest.param("ok(f(1) == 2);", "about more than", id="comparison"),
-        pytest.param("ok(f 1 == 2);", "about more than", id="comparison without brackets"),
+        pytest.param("ok(f 1 == 2);", "no brackets", id="comparison without brackets"),
+        pytest.param("is f 1, 2;", "no brackets", id="call without brackets"),
         pytest.param("is(h(f(1)), 2);", "about more than", id="helper"),
         pytest.param("is(2, 2);", "about more than", id="no call"),
         pytest.param("ok(lives { 1 });", "about more than", id="no call that lives"),
