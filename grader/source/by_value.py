@@ -90,7 +90,7 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
         solution = module_name(tests.solution_path)
         found = [tree for tree in trees if tree]
         return _Reading(found, solution=solution).apart() if len(found) == len(trees) else None
-    except (SuiteError, _NotAllowed):
+    except (SuiteError, _NotAllowed, RecursionError):
         return None  # source that does not parse is refused elsewhere
 
 

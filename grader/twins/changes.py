@@ -45,6 +45,7 @@ def literal_changes(
         return
     leaves = list(islice(found.reader.leaves(expected), 2000))
     is_single = len(leaves) == 1
+    leaves = [(source, leaf) for source, leaf in leaves if _owns(found, source, leaf)]
     if len(leaves) > _LEAVES_A_SITE:
         leaves = rng.sample(leaves, _LEAVES_A_SITE)
     env = expectation.reached.env
@@ -77,6 +78,12 @@ def literal_changes(
             changes = [change for change, keeps in zip(changes, likely, strict=True) if keeps]
         if changes:
             yield source, changes[:most], mentions.names(text)
+
+
+def _owns(found: Found, source: SuiteSource, leaf: ast.expr) -> bool:
+    """Tell whether no other case depends on a literal."""
+    start, end = source.span(leaf)
+    return found.owns(source, [Edit(start=start, end=end, text="")])
 
 
 def _with_mentions(
@@ -157,15 +164,16 @@ def joint_changes(
     values = Values(found.names, env)
     before = values.of(expectation.expected)
     leaves = dict.fromkeys(islice(found.reader.leaves(expectation.expected), 2000))
+    known = [place for place in leaves if _owns(found, *place)]
     mentions = Mentions(expectation.reached.source, expectation.reached.node)
     by_source: dict[SuiteSource, dict[ast.expr, list[tuple[Edit, ast.expr]]]] = {}
-    for source, leaf in rng.sample([*leaves], min(len(leaves), _JOINT_LEAVES)):
+    for source, leaf in rng.sample(known, min(len(known), _JOINT_LEAVES)):
         others = _joint_others(found, source, leaf, pool, rng)
         if others:
             by_source.setdefault(source, {})[leaf] = others
-    for source, known in by_source.items():
+    for source, others_of in by_source.items():
         changes: dict[tuple[Edit, ...], None] = {}
-        for picked in _combinations(known, rng):
+        for picked in _combinations(others_of, rng):
             trees: dict[ast.AST, ast.expr] = {leaf: tree for leaf, (_, tree) in picked.items()}
             after = Values(found.names, env, trees).of(expectation.expected)
             if apart(before, after, expectation.tolerance):
@@ -207,7 +215,7 @@ def _joint_others(
     for other in texts:
         tree = parsed(other)
         edit = Edit(start=start, end=end, text=other)
-        if tree is None or _lines(other) != _lines(text) or not found.owns(source, [edit]):
+        if tree is None or _lines(other) != _lines(text):
             continue
         after = values.of(tree)
         if apart(before, after, found.expectation.tolerance):

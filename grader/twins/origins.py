@@ -2,8 +2,9 @@
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from grader.source.names import Function, parametrised
 from grader.twins.mentions import function_around
@@ -56,7 +57,7 @@ class Origins:
             return self._is_given(node.id, within, env, depth) or self._is_own_fixture(
                 node.id, env, depth
             )
-        tables = [*_tables_of(node.id, within or self.source.tree)]
+        tables = _tables_in(within or self.source.tree).get(node.id)
         if tables:
             return all(table is not None and self.is_own(table, env, depth) for table in tables)
         found = self._defined(node.id)
@@ -94,9 +95,17 @@ class Origins:
 
     def _defined(self, name: str) -> ast.stmt | None:
         """Return the only function or class of the module that has a name."""
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        found = [n for n in self.source.nodes if isinstance(n, kinds) and n.name == name]
+        found = _definitions_in(self.source).get(name, ())
         return found[0] if len(found) == 1 else None
+
+
+@lru_cache(maxsize=16)
+def _definitions_in(source: SuiteSource) -> Mapping[str, Sequence[ast.stmt]]:
+    found: dict[str, list[ast.stmt]] = {}
+    for node in source.nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.setdefault(node.name, []).append(node)
+    return found
 
 
 def _bound_in(node: ast.AST) -> Iterator[str]:
@@ -109,17 +118,20 @@ def _bound_in(node: ast.AST) -> Iterator[str]:
                 pass
 
 
-def _tables_of(name: str, root: ast.AST) -> Iterator[ast.expr | None]:
-    """Yield what the loops iterate over that bind a name; None if something else binds it."""
+@lru_cache(maxsize=16)
+def _tables_in(root: ast.AST) -> Mapping[str, Sequence[ast.expr | None]]:
+    """Return what the loops iterate over that bind each name; None for any other binding."""
+    tables: dict[str, list[ast.expr | None]] = {}
     in_loops: set[ast.AST] = set()
     for node in ast.walk(root):
         match node:
             case ast.For(target=target, iter=table):
-                stored = [n for n in ast.walk(target) if isinstance(n, ast.Name) and n.id == name]
+                stored = {n: n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
                 in_loops.update(stored)
-                yield from [table] * bool(stored)
-            case ast.Name(id=other, ctx=ast.Store() | ast.Del()) if other == name:
-                if node not in in_loops:
-                    yield None
+                for name in set(stored.values()):
+                    tables.setdefault(name, []).append(table)
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()) if node not in in_loops:
+                tables.setdefault(name, []).append(None)
             case _:
                 pass
+    return tables

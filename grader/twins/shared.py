@@ -18,8 +18,10 @@ from grader.twins.site import Site, statement_of
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.values import Values, apart
 
-_LEAVES_A_CONSTANT = 12
+_LEAVES_A_CONSTANT = 4
 _TRIES = 24
+_MOST_USERS = 50
+"""The most expectations of a constant: for each of them it is computed whether a change shows."""
 
 Cases = tuple[CaseKey, ...]
 _Keys = tuple[object, ...]
@@ -40,11 +42,12 @@ def shared_sites(
     by_shared: dict[Shared, list[Found]] = {}
     for each in found:
         for shared in each.shared:
-            by_shared.setdefault(shared, []).append(each)
+            if (each.all_rows or each.cases) in shared.uses:
+                by_shared.setdefault(shared, []).append(each)
     for shared, users in by_shared.items():
         if isinstance(shared.node, Function):
             yield from _of_oracle(shared, shared.node, users)
-        elif not joint:
+        elif not joint and len(users) <= _MOST_USERS:
             yield from _of_constant(shared, shared.node, users, pool, rng, most)
 
 

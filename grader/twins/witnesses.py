@@ -38,6 +38,8 @@ _METHODS = frozenset(
 _MOST_CHANGES = 3
 _MOST_TRIES = 40
 _MOST_CHARS = 10_000
+_MOST_PARTS = 16
+"""The most numbers, and the most texts, in the literals of a condition."""
 _FAR = 10**30
 _FAULTS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
@@ -71,9 +73,8 @@ class Witnesses:
         values = [self._known.of(node) for node in literals]
         if not values or not all(map(_is_plain, values)):
             return ()
-        satisfying = [
-            value for value in _values_like(values) if self._holds(test, asked, value, {})
-        ]
+        candidates = _values_like(values)
+        satisfying = [value for value in candidates if self._holds(test, asked, value, {})]
         if not satisfying:
             return ()
         is_odd = any(map(self._may_hold_more, ast.walk(test)))
@@ -229,10 +230,12 @@ def _flat(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _values_like(literals: list[Any]) -> list[Any]:
-    """Return values that may occur in a comparison with these literals."""
-    leaves = [*_flat(literals)]
-    numbers = [n for n in leaves if type(n) in (int, float) and abs(n) < 1e15]
-    texts = [t for t in leaves if isinstance(t, str) and len(t) < 1000]
+    """Return values that may occur in a comparison with these literals; none if that are many."""
+    leaves = dict.fromkeys((type(leaf), leaf) for leaf in _flat(literals))
+    numbers = [n for kind, n in leaves if kind in (int, float) and abs(n) < 1e15]
+    texts = [t for kind, t in leaves if kind is str and len(t) < 1000]
+    if max(len(numbers), len(texts)) > _MOST_PARTS:
+        return []
     found: list[Any] = [None, True, False, 0, 1, -1, 2, 0.5, 10, 100, "", "a", [], (), {}, set()]
     for n in numbers:
         found += [n, n + 1, n - 1, n + 0.5, n - 0.5, n + 1e-9, n - 1e-9, -n, 2 * n, n / 2, n * n]

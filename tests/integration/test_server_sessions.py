@@ -155,9 +155,12 @@ def test_session_that_cannot_be_opened_is_refused_with_a_reason(
     assert reason in response.json()["detail"]
 
 
-def test_branch_after_more_steps_than_there_are_is_refused(session: Client) -> None:
-    response = session.service.post(f"/v1/sessions/{session.id}/fork", {"at": 3})
-    assert (response.status_code, "has 0 steps" in response.json()["detail"]) == (422, True)
+@pytest.mark.parametrize(("at", "reason"), [(3, "has 0 steps"), (True, "at"), (0.0, "at")])
+def test_branch_after_something_else_than_a_number_of_steps_that_there_are_is_refused(
+    session: Client, at: Any, reason: str
+) -> None:
+    response = session.service.post(f"/v1/sessions/{session.id}/fork", {"at": at})
+    assert (response.status_code, reason in response.json()["detail"]) == (422, True)
 
 
 def test_metrics_have_no_ids_of_sessions(session: Client) -> None:

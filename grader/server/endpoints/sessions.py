@@ -73,7 +73,7 @@ class StepRequest(BaseModel):
 class ForkRequest(BaseModel):
     """Where a branch begins."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     at: int | None = Field(default=None, ge=0, description="after how many steps; null: after all")
 

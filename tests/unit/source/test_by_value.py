@@ -354,3 +354,7 @@ def test_nothing_that_a_script_can_reach_by_names_and_attributes_can_be_changed(
         readable = filter(_is_readable, dir(value))
         pending += [(f"{path}.{name}", getattr(value, name, None)) for name in readable]
     assert len(seen) > 100
+
+
+def test_code_that_is_nested_too_deeply_to_be_read_is_not_judged_apart() -> None:
+    assert not _allowed("assert f(1) == " + " + ".join(["[1]"] * 900))

@@ -118,3 +118,15 @@ def test_condition_without_a_certain_literal_keeps_its_literals(condition: str) 
     for site in sites_of(script(condition), seeded(3)):
         for change in site.changes:
             assert not re.search(r"[0-9'\"]", "".join(edit.text for edit in change)), change
+
+
+def test_condition_about_many_values_is_turned_round_instead() -> None:
+    """Finding a value that satisfies it would try some four times the square of their number."""
+    tests = script(f"assert f(1) in {[*range(2000)]}")
+    (site,) = find_sites(tests)
+    assert [edit.text for change in site.changes for edit in change] == ["not in"]
+
+
+def test_long_sum_is_no_hang() -> None:
+    tests = script("assert f(1) == " + " + ".join(["[1]"] * 900))
+    assert find_sites(tests)
