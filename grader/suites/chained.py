@@ -35,6 +35,8 @@ _ASSIGNED = re.compile(
     r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::(?!:)(?P<type>[^=\n]*))?=(?![=>])\s*"
 )
 _MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|!")
+_LOOSER = ("||", "&&", " ? ", " | ", " & ", " ^ ")
+"""Operators that take an equality for a part of their operands."""
 _MOST_CHARS = 64 * 1024
 _MOST_VALUE_CHARS = 8 * 1024
 _SHOWN_CHARS = 120
@@ -156,6 +158,8 @@ def _of_arguments(
     if matcher is not None and matcher.is_whole:
         first = whole
     if matcher is not None and matcher.is_condition and len(sides := first.split("==")) == 2:
+        if len(first.split(*_LOOSER)) > 1:
+            _refuse("an assertion is about more than a value of the submission", first.text)
         first, second = sides
         matcher = how.matcher("==", second.text)
     if matcher is None:

@@ -423,6 +423,7 @@ def test_assertion_in_rust_is_taken_apart(assertion: str, actual: str, expected:
     [
         pytest.param("assert_ne!(sum(&[1]), Ok(3));", "of an unknown kind", id="negation"),
         pytest.param("assert!(sum(&[1]) != Ok(3));", "about more than", id="inequality"),
+        pytest.param("assert!(sum(&[1]) == Ok(2) || true);", "about more than", id="or"),
         pytest.param("assert!(wanted.eq(sum(&[1])));", "about more than", id="reversed"),
         pytest.param("assert!(numbers(1).contains(&2));", "about more than", id="judging"),
         pytest.param("assert_eq!(sum(&[1]), sum(&[2]));", "submission computes", id="two calls"),
@@ -577,6 +578,8 @@ def test_sections_in_cpp_each_begin_anew() -> None:
     [
         pytest.param("REQUIRE(sums::f() != 2);", "about more than", id="inequality"),
         pytest.param("REQUIRE(sums::f() == 2 && sums::g() == 3);", "about more than", id="and"),
+        pytest.param("REQUIRE(sums::f() == 2 || true);", "about more than", id="or"),
+        pytest.param("REQUIRE(sums::f() == 2 ? 1 : 0);", "about more than", id="choice"),
         pytest.param("REQUIRE(sums::f() == Approx(2));", "another form", id="approximately"),
         pytest.param('REQUIRE_THAT(sums::f(), Contains("a"));', "unknown kind", id="matcher"),
         pytest.param('REQUIRE_THROWS_WITH(sums::f(), "a");', "unknown kind", id="message"),
