@@ -40,7 +40,9 @@ def read(row: Row) -> TestSuite:
     """
     folder = fields.mapping(row, "files")
     config = fields.mapping(fields.mapping(folder, _CONFIG), "files")
-    solution = next(iter(fields.texts(config, "solution")), "")
+    solutions = fields.texts(config, "solution")
+    # The name of a header tells no language.
+    solution = next(filter(languages.of_file, solutions), "".join(solutions[:1]))
     name = languages.of_file(solution)
     found = languages.find(name or "")
     if found is not None and found.exercises is not None:
