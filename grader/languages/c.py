@@ -27,7 +27,7 @@ _SHOW = """
 #include <stdlib.h>
 #include <string.h>
 static void shown_number(const char *start, double value) {
-    printf("%s%.17g\\n", start, value);
+    printf("%s%.17g\\n", start, value == 0 ? 0 : value);  // The two zeros are equal.
     fflush(stdout);
 }
 static void shown_text(const char *start, const char *value) {

@@ -56,7 +56,7 @@ template <class T> std::enable_if_t<std::is_integral_v<T>> show(ostream &out, T 
     out << value;
 }
 template <class T> std::enable_if_t<std::is_floating_point_v<T>> show(ostream &out, T value) {
-    out << std::setprecision(17) << double(value);
+    out << std::setprecision(17) << double(value == 0 ? 0 : value);  // The two zeros are equal.
 }
 template <class All> void show_all(ostream &out, const All &all) {
     out << '[';

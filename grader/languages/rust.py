@@ -21,6 +21,11 @@ from grader.model.errors import SuiteError
 _SHOW = """#[allow(unused)]
 fn like_for_tests<A: PartialEq<B>, B>(_actual: impl FnOnce() -> A, expected: B) -> B { expected }
 fn shown_for_tests(value: &dyn std::fmt::Debug) -> String {
+    // The two zeros are equal.
+    let plain = |part: &String| match part.trim() {
+        "-0.0" => "0.0".to_string(),
+        part => part.to_string(),
+    };
     let mut open = vec![(' ', vec![String::new()])];
     let text = format!("{:?}", value);
     let (mut quote, mut escaped) = (None, false);
@@ -36,7 +41,7 @@ fn shown_for_tests(value: &dyn std::fmt::Debug) -> String {
             if opening == '{' {
                 parts.sort_by_key(|part| part.trim().to_string());
             }
-            let parts: Vec<&str> = parts.iter().map(|part| part.trim()).collect();
+            let parts: Vec<String> = parts.iter().map(plain).collect();
             let whole = format!("{}{}{}", opening, parts.join(", "), c);
             open[depth - 2].1.last_mut().unwrap().push_str(&whole);
         } else {
@@ -49,7 +54,7 @@ fn shown_for_tests(value: &dyn std::fmt::Debug) -> String {
             parts.last_mut().unwrap().push(c);
         }
     }
-    open.iter().map(|(_, parts)| parts.join(", ")).collect()
+    open.iter().map(|(_, parts)| parts.iter().map(plain).collect::<Vec<_>>().join(", ")).collect()
 }
 """
 _TEST = re.compile(r"#\[test\]\s*(?:pub\s+)?fn\s+(\w+)")

@@ -1,5 +1,6 @@
 """Answers to exercises of Exercism's tracks in other languages than Python, in a native jail."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ from grader.model import GradeReport, Submission
 from grader.model.verdict import Integrity
 from grader.suites import parse_label
 from tests.compilers import need
-from tests.exercises import CASES, RIGHT, exercise
+from tests.exercises import CASES, ENDINGS, RIGHT, SOURCES, exercise
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +219,36 @@ def test_program_that_shows_how_an_answer_is_used_is_not_graded(
     suite = parse_label(exercise(language))
     report = grader.grade(Submission(id="answer", completion=completion, suite=suite))
     assert report.verdict == "passed", report.feedback
+
+
+_ZERO_TESTS = {
+    "rust": "use sums::*;\n\n#[test]\nfn x() {\n    assert_eq!(zero(), (0.0, vec![0.0]));\n"
+    '    assert_eq!(text(), "-0.0, a");\n}\n',
+    "cpp": '#include "sums.h"\n#include <catch2/catch.hpp>\n\nTEST_CASE("x") {\n'
+    "    REQUIRE(sums::zero() == 0.0);\n"
+    '    REQUIRE(sums::text() == "-0.0, a");\n}\n',
+}
+_ZEROS = {
+    "rust": "pub fn zero() -> (f64, Vec<f64>) { ({}, vec![{}]) }\n"
+    'pub fn text() -> String { "-0.0, a".to_string() }\n',
+    "cpp": "#include <string>\nnamespace sums { inline double zero() { return {}; }\n"
+    'inline std::string text() { return "-0.0, a"; } }\n',
+}
+
+
+@pytest.mark.parametrize("language", _ZEROS)
+def test_negative_zero_equals_zero(grader: Grader, language: str) -> None:
+    ending = ENDINGS[language]
+    example = ".meta/example.h" if language in SOURCES else f".meta/proof.ci{ending}"
+    solutions = [f"sums{ending}"] + [f"sums{each}" for each in [SOURCES.get(language)] if each]
+    config = {"solution": solutions, "test": ["tests"], "example": [example]}
+    files = {
+        ".meta/config.json": json.dumps({"files": config}),
+        "tests": _ZERO_TESTS[language],
+        example: _ZEROS[language].replace("{}", "0.0"),
+    }
+    report = grade(grader, language, _ZEROS[language].replace("{}", "-0.0"), **files)
+    assert (report.verdict, report.passed) == ("passed", 2), report.feedback
 
 
 C_ATTACKS = {
