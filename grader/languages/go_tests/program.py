@@ -141,15 +141,19 @@ def _merged(paths: Sequence[list[Event]], at: int) -> list[str]:
     same = all(path[at][:2] == first[:2] and path[at].how == first.how for path in going)
     if len(going) < len(paths) or not same:
         refuse("it depends on the row which values are looked at", first.actual)
-    if first.kind != "is":
-        text = f"seen = append(seen, {first.how}({first.actual}))"
-        return [text if first.kind == "show" else first.actual, *_merged(paths, at + 1)]
+    shown = f"seen = append(seen, {first.how}({first.actual}))"
+    if not all(path[at].truth for path in paths):
+        text = shown if first.kind == "show" else first.actual
+        return [text, *_merged(paths, at + 1)]
     branches = list[list[str]]()
     for truth in ("true", "false"):
-        chosen = [path for path in paths if path[at].expected == truth]
+        chosen = [path for path in paths if path[at].truth == truth]
         rest = _merged(chosen, at + 1) if chosen else ["return seen"]
-        branches.append([f"seen = append(seen, {_seen(first.actual, truth)})", *rest])
-    return [f"if {first.actual} {{", *branches[0], "}", *branches[1]]
+        seen = [f"seen = append(seen, {_seen(first.actual, truth)})"] if first.kind == "is" else []
+        branches.append([*seen, *rest])
+    condition = first.actual if first.kind == "is" else f"{first.actual} == true"
+    before = [] if first.kind == "is" else [shown]
+    return [*before, f"if {condition} {{", *branches[0], "}", *branches[1]]
 
 
 def _seen(condition: str, truth: str) -> str:
@@ -159,9 +163,7 @@ def _seen(condition: str, truth: str) -> str:
 def _expectation(way: list[Event]) -> str:
     """Return statements that show what must be seen."""
     shown = [
-        _seen(event.actual, event.expected)
-        if event.kind == "is"
-        else f"{event.how}({event.expected})"
+        _seen(event.actual, event.truth) if event.kind == "is" else f"{event.how}({event.expected})"
         for event in way
         if event.kind in ("is", "show")
     ]

@@ -85,14 +85,30 @@ def words(text: str) -> set[str]:
 
 
 def names_of(tokens: Tokens) -> Iterator[str]:
-    """Yield the names that tokens use, without those of members and of keys in literals."""
+    """Yield the names that tokens use, without those of members, fields and keys in literals."""
+    fields = set[int]()
     for index, token in enumerate(tokens):
-        if token.kind != "word" or token.text in KEYWORDS:
+        if token.text == "struct" and tokens[index + 1 : index + 2]:
+            fields |= _fields_at(tokens, index + 1)
+        if token.kind != "word" or token.text in KEYWORDS or index in fields:
             continue
         before = tokens[index - 1].text if index else ""
         after = tokens[index + 1].text if index + 1 < len(tokens) else ""
         if before != "." and not (after == ":" and before in ("{", ",")):
             yield token.text
+
+
+def _fields_at(tokens: Tokens, opened: int) -> set[int]:
+    """Return the indices of the names of fields in a struct's type."""
+    found, is_start = set[int](), True
+    at, end = opened + 1, close(tokens, opened)
+    while at < end:
+        if is_start and tokens[at + 1].text not in (";", ".", "}"):
+            found.add(at)
+        is_start = tokens[at].text == ";" or (is_start and tokens[at + 1].text == ",")
+        is_start = is_start or (tokens[at].text == "," and at - 1 in found)
+        at = close(tokens, at) + 1 if tokens[at].text in ("(", "[", "{") else at + 1
+    return found
 
 
 def close(tokens: Tokens, start: int) -> int:
@@ -477,10 +493,6 @@ def free_names(declaration: Declaration) -> set[str]:
     """Return the names in a declaration that it does not itself define."""
     tokens = declaration.tokens
     bound = set[str](declaration.names)
-    if declaration.kind == "type":
-        opened = next((at for at, token in enumerate(tokens) if token.text == "{"), None)
-        if opened is not None and tokens[opened - 1].text == "struct":
-            bound |= set(fields_of(tokens[opened + 1 : -1]))
     for index, token in enumerate(tokens):
         if token.text == ":=":
             start = index

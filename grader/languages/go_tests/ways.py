@@ -52,9 +52,11 @@ class Event(NamedTuple):
     actual: str
     """A statement, a condition, or the value."""
     expected: str = ""
-    """For `show`, the other side; for `is`, `true` or `false`."""
+    """For `show`, the other side."""
     how: str = ""
     """For `show`, the function that shows both sides."""
+    truth: str = ""
+    """For `is`, `true` or `false`; for `show`, what a variable must be if the row tells."""
     names: frozenset[str] = frozenset()
     """For `pure`, the variables that it sets."""
 
@@ -409,7 +411,7 @@ class Ways:
             return [(state, state.facts[shown])]
         return [
             (
-                state.add(Event("is", text, "true" if truth else "false")).know(shown, truth),
+                state.add(Event("is", text, truth=str(truth).lower())).know(shown, truth),
                 truth,
             )
             for truth in (True, False)
@@ -450,6 +452,9 @@ class Ways:
             if shown in state.facts:
                 return [(state, state.facts[shown] is value)]
             equal = equal.know(shown, value)
+            if shown in equal.facts:
+                event = equal.events[-1]._replace(truth=str(value).lower())
+                equal = equal._replace(events=(*equal.events[:-1], event))
         return [(equal, True), (state.add(Event("differs", actual)), False)]
 
     def _is_constant(self, tokens: Tokens) -> bool:

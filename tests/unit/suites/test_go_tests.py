@@ -341,3 +341,24 @@ def test_any_tests_in_go_are_read_or_refused(parts: list[str]) -> None:
     except SuiteError:
         return
     assert len(tests.around) == len(tests.cases) + 1
+
+
+def test_table_may_be_in_the_test_and_its_truths_may_decide_what_is_looked_at() -> None:
+    tests = read(
+        "tests := []struct {\nname, given string\nsecret string\nfound bool\n}{\n"
+        '{"a", "x", "secret", true},\n{name: "b", given: "y"},\n}\n'
+        "for _, tt := range tests {\nt.Run(tt.name, func(t *testing.T) {\n"
+        "got, ok := F(tt.given)\nif ok != tt.found {\nt.Fatal()\n}\n"
+        "if ok && got != tt.secret {\nt.Error()\n}\n})\n}"
+    )
+    assert len(tests.cases) == 2
+    assert "secret" not in program(tests)
+    assert "if ok == true {\nseen = append(seen, equalForTests(got))" in tests.setup
+    assert "return seenForTests{equalForTests(tt.found)}\n" in tests.stub
+
+
+def test_value_that_a_call_gives_anew_decides_nothing() -> None:
+    with pytest.raises(SuiteError, match=r"several values|depends on the row"):
+        in_loop(
+            "if F(1) == tc.fails {\nt.Error()\n}\nif F(1) && G(tc.given) != tc.want {\nt.Error()\n}"
+        )
