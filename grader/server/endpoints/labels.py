@@ -74,7 +74,7 @@ class LabelReader:
             ReaderLostError: The process that read the label was killed.
         """
         if label is None and (problem_id is None or self._problems is None):
-            reason = "no tests: expected a label or a problem_id"
+            reason = "no label and no problem_id: expected one of them"
             if problem_id is not None:
                 reason = f"no problem {problem_id!r:.80}: the service has no file of problems"
             raise LabelError(reason)

@@ -40,7 +40,7 @@ def test_malformed_message_is_refused(message: str) -> None:
 
 @pytest.mark.parametrize(
     ("problem_id", "message"),
-    [(None, "expected a label or a problem_id"), ("a", "no problem 'a': the service has no file")],
+    [(None, "no label and no problem_id"), ("a", "no problem 'a': the service has no file")],
 )
 def test_request_without_tests_is_told_what_is_missing(
     problem_id: str | None, message: str
