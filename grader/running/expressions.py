@@ -71,25 +71,26 @@ def _beside(task: Task, tests: ExpressionTests, language: Language, code: str) -
     ending = language.source.rpartition(".")[2]
     # Without the submission's other files, any of which could replace the tests.
     files = _placed(tests, code) if tests.begun else {}
-    if not files:
+    path = tests.solution_path
+    if path not in files:
         own = prepare(language, parts_of(code, language, task.suite.entry_point).code).code
-        files = {tests.solution_path: language.beside_tests(own) if language.beside_tests else own}
+        files[path] = language.beside_tests(own) if language.beside_tests else own
     return Parts(code="", path=f"tests_of_the_suite.{ending}", others=files)
 
 
 def _placed(tests: ExpressionTests, code: str) -> dict[str, str]:
-    """Return a submission's files where the tests expect them; empty if one file is all of it.
+    """Return a submission's files where the tests expect them, without the one that is its code.
 
-    One file without a name is such a file unless it mentions the path of that in quotes.
+    If the file that the tests mention is one to begin with, it is a header: a file without a name
+    is all of the submission, unless it mentions the header in quotes.
     """
     begun = {each.path: each.content.decode() for each in tests.begun}
-    paths = {path.rpartition("/")[2]: path for path in begun}
     given = split_files(code)
-    if not given:
+    if not given and tests.solution_path in begun:
         if f'"{tests.solution_path}"' not in code:
             return {}
-        others = [path for path in begun if path != tests.solution_path]
-        given = dict.fromkeys(others, code)
+        given = {path: code for path in begun if path != tests.solution_path}
+    paths = {path.rpartition("/")[2]: path for path in begun}
     placed = {paths.get(path.rpartition("/")[2], ""): content for path, content in given.items()}
     return {path: placed.get(path, content) for path, content in begun.items()}
 

@@ -279,6 +279,28 @@ def test_crash_in_c_takes_no_value_back(grader: Grader) -> None:
     assert (report.verdict, report.passed) == ("runtime_error", 2), report.feedback
 
 
+def test_file_that_an_exercise_gives_is_beside_the_answer(grader: Grader) -> None:
+    kind = "    public enum Kind { SMALL, LARGE }\n\n"
+    config = {
+        "solution": ["src/Sums.java"],
+        "test": ["sums.spec.java"],
+        "example": [".meta/proof.ci.java"],
+        "editor": ["src/Kind.java", "notes.txt"],
+    }
+    tests = exercise("java")["files"]["sums.spec.java"].replace("Sums.Kind", "Kind")
+    files = {
+        ".meta/config.json": json.dumps({"files": config}),
+        ".meta/proof.ci.java": RIGHT["java"].replace(kind, ""),
+        "src/Kind.java": "public enum Kind { SMALL, LARGE }\n",
+        "sums.spec.java": tests,
+    }
+    own = RIGHT["java"].replace(kind, "")
+    both = f"// file: Sums.java\n{own}// file: Kind.java\n{files['src/Kind.java']}"
+    for code in (own, both):
+        report = grade(grader, "java", code, **files)
+        assert report.verdict == "passed", report.feedback
+
+
 def test_answer_in_cpp_may_be_two_blocks_or_one_of_the_files(grader: Grader) -> None:
     need("cpp")
     _, source, header = re.split(r"// file: .*\n", RIGHT["cpp"])

@@ -25,7 +25,7 @@ from grader.source.files import join_files
 from grader.source.names import module_name
 from grader.suites import fields, source
 from grader.suites.chained import read_exercise
-from grader.suites.files import check_path, check_paths, pytest_tests
+from grader.suites.files import check_paths, pytest_tests
 from grader.suites.format import Format, Row, field_sets
 
 _CONFIG = ".meta/config.json"
@@ -100,14 +100,9 @@ def _read_other(
         "test": fields.texts(config, "test"),
     }
     headers = tuple(path for path in paths["solution"] if path.endswith(language.headers))
-    begun: tuple[SuiteFile, ...] = ()
+    begun: tuple[str, ...] = ()
     if len(headers) == 1 and len(paths["solution"]) == 2:
-        begun = tuple(
-            SuiteFile(path=path, content=fields.clean(fields.text(folder, path)).encode())
-            for path in paths["solution"]
-        )
-        check_paths(paths["solution"])
-        paths["solution"] = headers
+        begun, paths["solution"] = paths["solution"], headers
     for kind, named in paths.items():
         if len(named) != 1 and not (kind == "test" and named and callable(how)):
             message = f"the exercise must have one {kind} file, but its config names {len(named)}"
@@ -121,17 +116,19 @@ def _read_other(
     if begun and len(examples) > 1:
         # They have the names of the solution's files, but for what is before the ending.
         by_ending = {path.rpartition(".")[2]: fields.text(folder, path) for path in examples}
-        example = join_files(
-            {each.path: by_ending.get(each.path.rpartition(".")[2], "") for each in begun}
-        )
+        example = join_files({path: by_ending.get(path.rpartition(".")[2], "") for path in begun})
     entry_point = None
     if callable(how):
         tests = how(text, solution)
     else:
         tests, entry_point = read_exercise(text, how, solution, example or "")
-    check_path(solution)
+        editor = fields.texts(config, "editor")
+        begun += tuple(path for path in editor if path.endswith(endings) and path in folder)
+    check_paths({solution, *begun})
+    files = {path: fields.clean(fields.text(folder, path)).encode() for path in begun}
+    begun_files = tuple(SuiteFile(path=path, content=content) for path, content in files.items())
     return TestSuite(
-        tests=replace(tests, begun=begun),
+        tests=replace(tests, begun=begun_files),
         format="exercism",
         problem_id=fields.identifier(row, "slug"),
         prompt=fields.any_text(folder, ".docs/instructions.md"),
