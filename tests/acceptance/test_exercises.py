@@ -56,6 +56,8 @@ def test_examples_pass_and_files_to_begin_with_do_not(
     refused: set[str] = set()
     submissions: list[Submission] = []
     for row in read_rows(data_dir / f"languages/exercism_{track}.jsonl.gz"):
+        if "config" not in row:  # C's row of Unity itself
+            continue
         try:
             suite = parse_label(row)
         except GraderError:
