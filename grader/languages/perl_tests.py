@@ -387,7 +387,9 @@ class _Reader:
             self._refuse("an assertion is about more than a value of the submission", value)
         if self._is_about_submission(other):
             self._refuse("the tests expect what the submission computes", other)
-        actual, expected, needs = self._text(value), "", list[_Definition]()
+        # Of these functions, only `is_deeply` takes a list for several values.
+        actual = self._text(value) if kind == "is_deeply" else f"scalar({self._text(value)})"
+        expected, needs = "", list[_Definition]()
         if kind == "like":
             if body is not None and called != "dies":
                 self._refuse("an assertion is of an unknown kind", whole)

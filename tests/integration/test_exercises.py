@@ -486,7 +486,9 @@ is( f(7), number(2) );
     ("values", "passed"),
     [
         pytest.param(
-            "1, undef, '', [ 1, [2], { a => undef } ], 'a\"b', 'x', '', '2.0'", 8, id="the values"
+            "1, undef, '', bless([ 1, [2], bless { a => undef } ]), 'a\"b', 'x', '', '2.0'",
+            8,
+            id="the values",
         ),
         pytest.param(
             "'1.0', '', undef, [ 1, 2, { a => undef } ], 'a\\\\\"b', 0, undef, '2x'",
@@ -494,7 +496,7 @@ is( f(7), number(2) );
             id="others that look alike",
         ),
         pytest.param(
-            "(1, 1), (), (), (1, [2], { a => undef }), [], (1, 1), (), (2, 2)", 0, id="lists"
+            "(1, 1), (), (), (1, [2], { a => undef }), [], (1, 1), (), (2, 2)", 4, id="lists"
         ),
     ],
 )

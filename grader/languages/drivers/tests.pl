@@ -1,14 +1,25 @@
+use Scalar::Util ();
+use overload ();
+
+# Objects count by what they hold, unless they are texts by themselves.
+sub plain_for_tests {
+    my ($value) = @_;
+    return "$value" if Scalar::Util::blessed($value) && overload::Method($value, '""');
+    my $kind = Scalar::Util::reftype($value) // "";
+    return [ map { plain_for_tests($_) } @$value ] if $kind eq "ARRAY";
+    return { map { $_ => plain_for_tests($value->{$_}) } keys %$value } if $kind eq "HASH";
+    return $value;
+}
 sub one_for_tests {
-    return @_ == 1 ? $_[0] : { "(a list of " . @_ . " values)" => [@_] };
+    return @_ == 1 ? plain_for_tests($_[0]) : { "(a list of " . @_ . " values)" => [@_] };
 }
 sub truth_for_tests {
-    return "a list of " . @_ . " values" if @_ != 1;
-    return defined $_[0] ? $_[0] ? "true" : "false" : "undefined";
+    my ($value) = @_;
+    return defined $value ? $value ? "true" : "false" : "undefined";
 }
 sub number_for_tests {
-    require Scalar::Util;
-    return one_for_tests(@_) if @_ != 1 || !Scalar::Util::looks_like_number($_[0]);
-    return "number " . (0 + $_[0]);
+    my ($value) = @_;
+    return Scalar::Util::looks_like_number($value) ? "number " . (0 + $value) : $value;
 }
 sub lives_for_tests {
     my ($body) = @_;
@@ -19,7 +30,8 @@ sub thrown_for_tests {
     return eval { $body->(); 1 } ? "" : "$@";
 }
 sub text_for_tests {
-    return @_ == 1 && defined $_[0] ? "$_[0]" : "";
+    my $value = plain_for_tests(@_);
+    return ref $value ? "" : $value // "";
 }
 
 # What is in a line and has a further character after it is in this.

@@ -27,7 +27,7 @@ def program(tests: ExpressionTests) -> str:
     ("assertion", "actual", "expected"),
     [
         pytest.param(
-            "is(f(2), 4, 'why')", "one_for_tests(f(2))", "one_for_tests(scalar(4))", id="is"
+            "is(f(2), 4, 'why')", "one_for_tests(scalar(f(2)))", "one_for_tests(scalar(4))", id="is"
         ),
         pytest.param(
             "is_deeply f(2)->{a}[0], [ 1, ')' ], 'why';",
@@ -37,16 +37,16 @@ def program(tests: ExpressionTests) -> str:
         ),
         pytest.param(
             "my $r = Sums::h [ 1 ], sub { $_[0] == 1 };\nis($r, 4);",
-            "one_for_tests($r)",
+            "one_for_tests(scalar($r))",
             "one_for_tests(scalar(4))",
             id="call without brackets",
         ),
-        pytest.param("is(f(), T, 'x')", "truth_for_tests(f())", '"true"', id="true"),
-        pytest.param("is(f(), DF, 'x')", "truth_for_tests(f())", '"false"', id="false"),
-        pytest.param("ok f(1), 2;", "truth_for_tests(f(1))", '"true"', id="ok"),
+        pytest.param("is(f(), T, 'x')", "truth_for_tests(scalar(f()))", '"true"', id="true"),
+        pytest.param("is(f(), DF, 'x')", "truth_for_tests(scalar(f()))", '"false"', id="false"),
+        pytest.param("ok f(1), 2;", "truth_for_tests(scalar(f(1)))", '"true"', id="ok"),
         pytest.param(
             "is(f(1), number(2.0))",
-            "number_for_tests(f(1))",
+            "number_for_tests(scalar(f(1)))",
             "number_for_tests(scalar(2.0))",
             id="number",
         ),
@@ -67,13 +67,13 @@ def program(tests: ExpressionTests) -> str:
         ),
         pytest.param(
             "is([split(/\\n/, f(1) // '')], array { item 'a'; item 2; end; }, 'x')",
-            "one_for_tests([split(/\\n/, f(1) // '')])",
+            "one_for_tests(scalar([split(/\\n/, f(1) // '')]))",
             "one_for_tests(scalar(['a', 2,]))",
             id="lines",
         ),
         pytest.param(
             "is(f(<<'A' =~ s/\\n$//r),\na'b # c\nA\n  <<'B', 'x');\nd\nB\n",
-            "one_for_tests(f('a\\'b # c\n' =~ s/\\n$//r))",
+            "one_for_tests(scalar(f('a\\'b # c\n' =~ s/\\n$//r)))",
             "one_for_tests(scalar('d\n'))",
             id="documents",
         ),
@@ -106,7 +106,7 @@ def test_rows_of_a_table_become_cases() -> None:
         ' "title": "secret"}]',
     )
     (case,) = tests.cases
-    assert case.actual == 'one_for_tests(f({ n => "a\\x{24}\\x{22}\\x{263a}" }))'
+    assert case.actual == 'one_for_tests(scalar(f({ n => "a\\x{24}\\x{22}\\x{263a}" })))'
     assert case.expected == 'one_for_tests(scalar(["secret", undef]))'
     assert "secret" not in program(tests)
 
