@@ -56,6 +56,8 @@ class LineFile:
             InputError: It cannot be read, or is a Parquet file.
         """
         self.path = path
+        self.shown = "standard input" if path == STDIN else str(path)
+        """The name of the file in errors."""
         self._offset = 0
         self._number = 0
         self._packed_offset = 0
@@ -73,7 +75,7 @@ class LineFile:
         except OSError as error:
             raise self._unreadable(error) from error
         if start.startswith(_PARQUET):
-            message = f"{path} is a Parquet file; expected JSONL, as `grader grade` writes it"
+            message = f"{self.shown} is a Parquet file; expected JSONL, as `grader grade` writes it"
             raise InputError(message)
 
     @property
@@ -98,7 +100,7 @@ class LineFile:
                 while text := file.readline(MAX_LINE_BYTES):
                     number, has_newline = self._number + 1, text.endswith(b"\n")
                     if not has_newline and len(text) == MAX_LINE_BYTES:
-                        message = f"line {number} of {self.path} is longer than {len(text)} bytes"
+                        message = f"line {number} of {self.shown} is longer than {len(text)} bytes"
                         raise InputError(message)
                     if not has_newline and not _is_object(text):
                         return
@@ -147,7 +149,7 @@ class LineFile:
                 try:
                     self._unpack_to(text, packed)
                 except zlib.error as error:
-                    message = f"{self.path} is damaged: {error}"
+                    message = f"{self.shown} is damaged: {error}"
                     raise InputError(message) from error
 
     def _unpack_to(self, text: IO[bytes], packed: bytes) -> None:
@@ -158,7 +160,7 @@ class LineFile:
             packed = self._unpacker.unused_data
 
     def _unreadable(self, error: OSError) -> InputError:
-        return InputError(f"cannot read {self.path}: {error.strerror or error}")
+        return InputError(f"cannot read {self.shown}: {error.strerror or error}")
 
 
 def _is_object(text: bytes) -> bool:

@@ -173,7 +173,7 @@ class GradedFile:
         """
         row = read_row(entry.file.read(entry.offset, entry.length), entry.line)
         if row.name[:_NAME_CHARS] != entry.name:
-            message = f"{entry.file.path} has changed since it was read"
+            message = f"{entry.file.shown} has changed since it was read"
             raise InputError(message)
         return row
 
@@ -189,7 +189,7 @@ class GradedFile:
         try:
             row = read_row(line.text, line.number)
         except InputError as error:
-            message = f"{line.file.path}: {error}"
+            message = f"{line.file.shown}: {error}"
             raise InputError(message) from error
         conditions = row.report.conditions
         if conditions is not None:

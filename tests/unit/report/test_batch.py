@@ -249,3 +249,7 @@ def test_standard_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stdin", given)
     found = GradedFile(Path("-"))
     assert found.read(found.entries[0]).completion == "x = 1"
+    odd = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{"id": 1}\n')))
+    monkeypatch.setattr(sys, "stdin", odd)
+    with pytest.raises(InputError, match="standard input: line 1 was not written by"):
+        GradedFile(Path("-"))
