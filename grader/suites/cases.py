@@ -18,6 +18,7 @@ from grader.model import (
 )
 from grader.model.errors import LabelError, SuiteError
 from grader.suites.fields import clean, is_list, load_data
+from grader.text.integers import counted
 
 TOKENS_OR_NUMBERS = Comparison(
     comparator=Comparator.FLOATS, abs_tol=1e-6, rel_tol=1e-6, abs_tol_share=0.01
@@ -62,7 +63,7 @@ def pairs(inputs: object, outputs: object, *, prefix: str = "") -> tuple[Pair, .
         message = "inputs and outputs must be lists"
         raise LabelError(message)
     if len(inputs) != len(outputs):
-        message = f"{len(inputs)} inputs but {len(outputs)} outputs"
+        message = f"{counted(len(inputs), 'input')} but {counted(len(outputs), 'output')}"
         raise SuiteError(message)
     return tuple(
         Pair(id=f"{prefix}{index}", input=given, output=wanted)

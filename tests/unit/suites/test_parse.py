@@ -97,7 +97,7 @@ def test_damaged_label_is_refused_with_the_reason(label: object, message: str) -
     [
         pytest.param([], "no test case", id="no case"),
         pytest.param(["", " \n# nothing\n"], "no test case", id="nothing but comments"),
-        pytest.param({"inputs": ["1", "2"], "outputs": ["1"]}, "2 inputs but 1 outputs", id="odd"),
+        pytest.param({"inputs": ["1", "2"], "outputs": ["1"]}, "2 inputs but 1 output", id="odd"),
         pytest.param("assert f(", "cannot parse the tests as Python", id="syntax"),
         pytest.param(
             {"inputs": ["1"], "outputs": ["1"], "suite": {"prelude": "import"}},
