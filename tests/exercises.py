@@ -725,7 +725,7 @@ _CPP_TESTS = """#include "sums.h"
 using namespace std;
 
 TEST_CASE("two numbers (make 42)", "[42]") {
-    int wanted{42};  // the answer
+    unsigned int wanted{42};  // the answer
     REQUIRE(wanted == sums::sum({40, 2}));
 }
 

@@ -297,6 +297,16 @@ def _sections(body: str) -> list[str]:
     return tests
 
 
+def _plain(type: str) -> str:
+    """Return the type of a value that is declared so."""
+    return re.sub(r"\b(?:static|const|constexpr)\b|[&*]", "", type).strip()
+
+
+def _one_word(type: str) -> str:
+    """Return a type as it may stand ahead of the brackets that make a value of it."""
+    return f"std::decay_t<{type}>" if re.match(r"\w+\s+\w", type) else type
+
+
 def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]]:
     """Return tests in which `T a{1}` is `T a = T{1}`, and the names of the submission's objects.
 
@@ -308,7 +318,7 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
     at = 0
     while (found := _DECLARED.search(mask, at)) is not None:
         at = found.end() - 1
-        type = re.sub(r"\b(?:static|const|constexpr)\b|[&*]", "", found["type"]).strip()
+        type = _plain(found["type"])
         if re.split(r"\W", type)[0] in made:
             own.append(found["name"])
             continue
@@ -322,15 +332,10 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
             if not mask[after:].lstrip().startswith(";"):
                 continue
         first = re.match(r"\w+", value)
-        is_call = first is not None and first[0] in made
-        made_value = (
-            value
-            if is_call
-            else f"{type}{{{value}}}"
-            if found["open"] != "("
-            else f"{type}({value})"
-        )
-        parts.append(f"{source[end : found.end('name')]} = {made_value}")
+        if first is None or first[0] not in made:  # Else it is a call, whose result is copied.
+            start, close = ("(", ")") if found["open"] == "(" else ("{", "}")
+            value = f"{_one_word(type)}{start}{value}{close}"
+        parts.append(f"{source[end : found.end('name')]} = {value}")
         end = at = after
     for assigned in re.findall(rf"{_TYPE}\s+(\w+)\s*=[^=]", mask):
         others.add(assigned)
@@ -382,8 +387,8 @@ def exercise_matcher(kind: str, argument: str) -> Matcher | None:
 
 def named_value(named: Named) -> str:
     """Make an expression of a definition; see `Exercises.named`."""
-    type = re.sub(r"\b(?:static|const|constexpr)\b|[&*]", "", named.type).strip()
-    value = f"{type}{named.value}" if named.value.startswith("{") else named.value
+    type = _plain(named.type)
+    value = f"{_one_word(type)}{named.value}" if named.value.startswith("{") else named.value
     if not named.more:
         return f"({value})"
     return f"[&]() {{ {type} {named.name} = {value}; {named.more}; return {named.name}; }}()"
