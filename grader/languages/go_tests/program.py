@@ -88,24 +88,24 @@ class TwoPrograms:
         """
         for table, passed in self._passed.items():
             if table and (both := passed & self._compared[table]):
-                refuse("a field is passed to the submission and also expected", sorted(both)[0])
+                refuse("a field is passed to the submission and also expected", min(both))
         actual, expected = "\n".join(self._actual), "\n".join(self._expected)
         passed = words(actual) | set().union(*(words(case.actual) for case in self.cases))
         compared = words(expected) | set().union(*(words(case.expected) for case in self.cases))
-        values = {
-            name for name, each in self._file.declared.items() if each.kind in ("const", "var")
-        }
-        for name in passed & compared & values:
-            refuse("a name is passed to the submission and also expected", name)
-        reached = reached_from(passed, self._file)
-        for name in reached.keys() & self._tables:
-            refuse("a table is used as a whole", name)
+        reached, wanted = (reached_from(names, self._file) for names in (passed, compared))
+        for name, each in reached.items():
+            if name in self._tables:
+                refuse("a table is used as a whole", name)
+            # A function may use a constant for both, but a variable may hold what is expected.
+            is_both = name in passed & compared if each.kind == "const" else name in wanted
+            if is_both and each.kind in ("const", "var"):
+                refuse("a name is passed to the submission and also expected", name)
         return ExpressionTests(
             cases=tuple(self.cases),
             around=("func main() {\n", *["\n"] * (len(self.cases) - 1), "\n}\n"),
             setup=self._with_declarations(actual, reached),
             solution_path=self._solution_path,
-            stub=self._with_declarations(expected, reached_from(compared, self._file)),
+            stub=self._with_declarations(expected, wanted),
         )
 
     def _with_declarations(self, source: str, found: Mapping[str, Declaration]) -> str:

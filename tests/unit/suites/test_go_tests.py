@@ -276,12 +276,22 @@ def test_test_that_cannot_be_followed_is_refused(body: str, why: str) -> None:
         pytest.param(
             "if err := F(1); err != ErrBad {\nt.Error()\n}", "submission computes", id="own error"
         ),
+        pytest.param(
+            "if F(given(0)) != wanted(0) {\nt.Error()\n}", "name is passed", id="by functions"
+        ),
         pytest.param("if F(1 {\nt.Error()\n}", "has no end", id="bracket"),
     ],
 )
 def test_function_that_cannot_be_followed_is_refused(body: str, why: str) -> None:
     with pytest.raises(SuiteError, match=why):
-        read(body, f"{TABLE}\nconst expected = 4")
+        read(body, f"{TABLE}\nconst expected = 4\n{_BY_FUNCTIONS}")
+
+
+_BY_FUNCTIONS = """
+var data = [][]string{{"given", "secret"}}
+func given(n int) string { return data[n][0] }
+func wanted(n int) string { return data[n][1] }
+"""
 
 
 def test_table_that_expects_a_value_of_the_submission_is_refused() -> None:
