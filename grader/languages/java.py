@@ -194,7 +194,10 @@ _ASSERTIONS = Assertions(
 )
 
 _EXERCISE_DRIVER = driver_source("tests.java")
-_TEXTS = r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+_TEXTS = (
+    r'''(?s:"""(?:\\.|[^\\])*?"""|"(?:\\.|[^"\\\n])*"'''
+    r"""|'(?:\\.|[^'\\\n])*')"""
+)
 _COMMENTS = r"//[^\n]*|/\*.*?\*/"
 _TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
 _OF_RUNNERS = re.compile(r"^import\s+(?:static\s+)?org\.(?:junit|assertj|hamcrest)\b[^;]*;", re.M)

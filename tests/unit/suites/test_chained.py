@@ -463,6 +463,12 @@ def _in_rust(body: str) -> str:
             id="typed name",
         ),
         pytest.param(
+            'String w = """\n  a; {"\n  """;\nassertThat(Sums.text()).isEqualTo(w);',
+            "Sums.text()",
+            '("""\n  a; {"\n  """)',
+            id="text of several lines",
+        ),
+        pytest.param(
             "assertThat(Sums.texts()).containsExactly(')', 1);",
             "ShownForTests.items(Sums.texts())",
             "java.util.Arrays.<Object>asList(')', 1)",
