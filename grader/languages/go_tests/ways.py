@@ -325,7 +325,7 @@ class Ways:
                 and close(tokens, at) == len(tokens) - 1
                 and self._is_own(tokens[at + 1 : -1], state)
             )
-        if first.kind != "word":
+        if first.kind != "word" or first.text in KEYWORDS:
             return False
         if known is None and (first.text in PREDECLARED or first.text in self._file.packages):
             at = 3 if first.text in self._file.packages else 1
