@@ -280,7 +280,7 @@ def test_test_that_cannot_be_followed_is_refused(body: str, why: str) -> None:
             "if F(given(0)) != wanted(0) {\nt.Error()\n}", "name is passed", id="by functions"
         ),
         pytest.param(
-            "is := func() bool { return F(1) == 2 }\nif !is() {\nt.Error()\n}",
+            "is := func() (bool) { return F(1) == 2 }\nif !is() {\nt.Error()\n}",
             "about more than",
             id="local function",
         ),
