@@ -139,7 +139,7 @@ _PUBLIC = re.compile(
     r"^pub\s+(?:\w+\s+)*(?:fn|struct|enum|trait|type|const|static|mod)\s+(\w+)", re.MULTILINE
 )
 _WORD = re.compile(r"\w+")
-_PATH = re.compile(r"(?<![\w:.$])(?:::)?(\w+)\s*::")
+_PATH = re.compile(r"(?<![\w:.$])(?:::)?(\w+)\s*::(?!\s*<)")
 _OF_STD = frozenset(
     """
     std core alloc self super crate bool char str

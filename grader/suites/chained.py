@@ -34,7 +34,7 @@ _CHAINED = re.compile(r"\s*\.\s*(?P<name>\w+(?:\s*\.\s*\w+)*)\s*\(")
 _ASSIGNED = re.compile(
     r"(?<![\w$.])(?P<name>[A-Za-z_$][\w$]*)[ \t]*(?::(?!:)(?P<type>[^=\n]*))?=(?![=>])\s*"
 )
-_MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|!")
+_MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|::\s*<[\w\s,&]*>|!")
 _LOOSER = ("||", "&&", " ? ", " | ", " & ", " ^ ")
 """Operators that take an equality for a part of their operands."""
 _MOST_CHARS = 64 * 1024
@@ -166,7 +166,7 @@ def _of_arguments(
         _refuse("an assertion is of an unknown kind", code.text[begun.start() :])
     is_second = matcher.expected_first
     if matcher.either_first:
-        is_second = not _is_of(first, own, how)
+        is_second = not _is_of(first, own, how) or how.data.fullmatch(first.mask) is not None
     actual, expected = (second, first) if is_second else (first, second)
     if matcher.argument is not None:
         start = expected.text.index(matcher.argument)

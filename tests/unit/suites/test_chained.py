@@ -397,6 +397,10 @@ def _in_bash(body: str) -> str:
     ("assertion", "actual", "expected"),
     [
         pytest.param("assert_eq!(sum(&[1]), Ok(2));", "sum(&[1])", "Ok(2)", id="expected second"),
+        pytest.param("assert_eq!(sum::<u8>(&[]), Ok(2));", "sum::<u8>(&[])", "Ok(2)", id="generic"),
+        pytest.param(
+            "assert_eq!(Error::None, sum(&[]));", "sum(&[])", "Error::None", id="own type first"
+        ),
         pytest.param("assert_eq!(Ok(2), sum(&[1]),);", "sum(&[1])", "Ok(2)", id="expected first"),
         pytest.param('assert!(sum(&[1]) == Ok(2), "why");', "sum(&[1])", "Ok(2)", id="equality"),
         pytest.param(
