@@ -206,7 +206,7 @@ _DECLARED = re.compile(
     r"(?:\s*(?P<open>[({])|(?P<end>\s*;))"
 )
 _TOLERANCE = re.compile(r"(?P<before>\bWithinAbs\s*\([^()]*,\s*)(?P<name>[A-Za-z_]\w*)\s*\)")
-_MADE = re.compile(r"\b(?:namespace|class|struct)\s+(\w+)")
+_MADE = re.compile(r"(?:^|[;{}>]|\benum\b)\s*(?:namespace|class|struct)\s+(\w+)", re.MULTILINE)
 _DEFINED = re.compile(r"^[\w:<>,&* \t]+?\b(\w+)\s*\([^;{}()]*\)[^;{}()]*[;{]", re.MULTILINE)
 
 
@@ -228,14 +228,15 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
         message = "the tests do not include Catch2"
         raise SuiteError(message)
     bare = _TOLERANCE.sub(lambda found: _with_tolerance(found, bare), bare)
+    example = _TEXT_OR_COMMENT.sub(" ", example)
     made = _MADE.findall(example)
-    if not re.search(r"\bnamespace\s+\w", example) or re.search(
+    if not re.search(r"(?<!using )\bnamespace\s+\w", example) or re.search(
         r"\busing\s+namespace\s+(?!std\b)", bare
     ):
         made += _DEFINED.findall(example)
-    parts, tests, end = list[str](), list[str](), 0
+    parts, tests, end, mask = list[str](), list[str](), 0, _masked(bare)
     for found in _TEST_CASE.finditer(bare):
-        close = _end(bare, found.end())
+        close = _end(mask, found.end())
         parts.append(bare[end : found.start()])
         for body in _sections(bare[found.end() : close]):
             tests.append(f"test_{len(tests)}_for_tests")
@@ -261,19 +262,22 @@ def _with_tolerance(found: re.Match[str], source: str) -> str:
     return f"{found['before']}{values[0] if len(values) == 1 else found['name']})"
 
 
-def _end(source: str, start: int) -> int:
-    """Return where the bracket closes that is open at a place.
+def _masked(source: str) -> str:
+    return re.sub(_TEXTS, lambda found: "_" * len(found[0]), source)
+
+
+def _end(mask: str, start: int) -> int:
+    """Return where the bracket closes that is open at a place, in source without texts.
 
     Raises:
         SuiteError: Nowhere.
     """
     depth = 1
-    mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), source)
     for index in range(start, len(mask)):
         depth += (mask[index] in "({[") - (mask[index] in ")}]")
         if depth == 0:
             return index
-    message = f"brackets do not end: {source[start:]!r:.80}"
+    message = f"brackets do not end: {mask[start:]!r:.80}"
     raise SuiteError(message)
 
 
@@ -287,8 +291,9 @@ def _sections(body: str) -> list[str]:
     if found is None:
         return [body]
     start, tests, at = body[: found.start()], list[str](), found.start()
+    mask = _masked(body)
     while (found := _SECTION.match(body, at)) is not None:
-        end = _end(body, found.end())
+        end = _end(mask, found.end())
         tests.append(start + body[found.end() : end])
         at = end + 1 + len(body[end + 1 :]) - len(body[end + 1 :].lstrip())
     if body[at:].strip() or re.search(r"\b(?:REQUIRE|CHECK|SECTION)", start + body[at:]):
@@ -314,7 +319,7 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
         SuiteError: A name is that of such an object and of another value.
     """
     parts, end, own, others = list[str](), 0, list[str](), set[str]()
-    mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), source)
+    mask = _masked(source)
     at = 0
     while (found := _DECLARED.search(mask, at)) is not None:
         at = found.end() - 1
@@ -327,7 +332,7 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
             continue
         value, after = "", found.start("end") if found["end"] else 0
         if found["open"]:
-            after = _end(source, found.end()) + 1
+            after = _end(mask, found.end()) + 1
             value = source[found.end() : after - 1].strip()
             if not mask[after:].lstrip().startswith(";"):
                 continue

@@ -249,6 +249,7 @@ def tests_program(source: str, _path: str, example: str) -> tuple[str, tuple[str
     )
     main = f"public static void main(String[] all) {{\n{calls}"
     end = "if (ShownForTests.hasFailed) System.exit(1);"
+    example = _TEXT_OR_COMMENT.sub(" ", example)
     names = tuple(dict.fromkeys(_MADE.findall(example)))
     enums = set(re.findall(r"\benum\s+(\w+)", example))
     for constant in _CONSTANT.finditer(program):

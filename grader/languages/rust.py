@@ -177,8 +177,9 @@ def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[s
     if len(crates) != 1:
         message = f"the tests must use one crate, but use {', '.join(crates) or 'none'}"
         raise SuiteError(message)
-    own = re.compile(rf"\b{crates[0]}\s*::\s*(\w+)")
     taken = [path for path in used if path.startswith(crates[0])]
+    roots = {_WORD.findall(path)[-1] for path in taken if "::" not in path} | {*crates}
+    own = re.compile(rf"\b(?:{'|'.join(sorted(roots))})\s*::\s*(\w+)")
     names = [*crates, *own.findall(mask), *(word for path in taken for word in _WORD.findall(path))]
     if any("*" in path for path in taken):
         names += _PUBLIC.findall(example)

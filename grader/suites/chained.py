@@ -99,7 +99,8 @@ def read_exercise(
     )
     if how.stub is not None:
         return tests, None
-    return tests, next((name for name in names if _uses(name).search(example)), None)
+    defining = _mask(example, how)
+    return tests, next((name for name in names if _defines(name).search(defining)), None)
 
 
 def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
@@ -421,6 +422,11 @@ def _is_certain(
 
 def _uses(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w$.]){re.escape(name)}(?![\w$])")
+
+
+def _defines(name: str) -> re.Pattern[str]:
+    kinds = "fn|struct|enum|trait|class|interface|record|namespace"
+    return re.compile(rf"\b(?:{kinds})\s+{re.escape(name)}\b|\b{re.escape(name)}\s*\(")
 
 
 def _mask(text: str, how: Exercises) -> str:

@@ -697,3 +697,22 @@ def test_constant_of_the_header_is_no_expected_value_in_c() -> None:
 def _in_c(body: str) -> str:
     head = '#include "test-framework/unity.h"\n#include "sums.h"\n\n'
     return f"{head}void test_x(void) {{\n{body}\n}}\nint main(void) {{ RUN_TEST(test_x); }}\n"
+
+
+def test_only_what_the_example_defines_is_the_submission_in_cpp() -> None:
+    how = languages.languages()["cpp"].exercises
+    assert how is not None
+    assert not callable(how)
+    example = "using namespace std;\nnamespace sums {\ntemplate <class T> T f(T);\n}\n"
+    assert read_exercise(_in_cpp("REQUIRE(sums::f(1) == 1);"), how, "sums.h", example)[1] == "sums"
+    with pytest.raises(SuiteError, match="about more than"):
+        read_exercise(_in_cpp("REQUIRE(std::max(f(1), 1) == 1);"), how, "sums.h", example)
+
+
+def test_name_that_an_answer_needs_is_one_that_the_example_defines() -> None:
+    how = languages.languages()["rust"].exercises
+    assert how is not None
+    assert not callable(how)
+    source = "#[test]\nfn x() {\n    assert_eq!(sums::total(&[1]), 1);\n}\n"
+    example = "// sums of numbers\npub fn total(all: &[i32]) -> i32 { all[0] }\n"
+    assert read_exercise(source, how, "src/lib.rs", example)[1] == "total"
