@@ -10,6 +10,7 @@ from random import Random
 
 from grader.twins.decoys import Pool, decoys, parsed, steps_from
 from grader.twins.found import Found
+from grader.twins.literals import Place
 from grader.twins.mentions import Mentions
 from grader.twins.names import Names
 from grader.twins.source import Edit, SuiteSource, edited
@@ -43,9 +44,7 @@ def literal_changes(
     expected = expectation.expected
     if expected is None:
         return
-    leaves = list(islice(found.reader.leaves(expected), 2000))
-    is_single = len(leaves) == 1
-    leaves = [(source, leaf) for source, leaf in leaves if _owns(found, source, leaf)]
+    leaves, is_single = _own_leaves(found, expected)
     if len(leaves) > _LEAVES_A_SITE:
         leaves = rng.sample(leaves, _LEAVES_A_SITE)
     env = expectation.reached.env
@@ -78,6 +77,35 @@ def literal_changes(
             changes = [change for change, keeps in zip(changes, likely, strict=True) if keeps]
         if changes:
             yield source, changes[:most], mentions.names(text)
+
+
+def _own_leaves(found: Found, expected: ast.expr) -> tuple[list[Place], bool]:
+    """Return the literals that only this expectation's cases depend on; also if there is only one.
+
+    If a literal is in what is asked, too, both sides of the comparison may change.
+    """
+    leaves = list(dict.fromkeys(islice(found.reader.leaves(expected), 2000)))
+    asked = _asked(found)
+    own = [place for place in leaves if place[1] not in asked and _owns(found, *place)]
+    return own, len(leaves) == 1
+
+
+def _asked(found: Found) -> set[ast.AST]:
+    """Return the nodes of what is compared with an expected value, and of the variables in it."""
+    seen: set[ast.AST] = set()
+    asked = found.expectation.asked
+    pending = [] if asked is None else [(asked, found.expectation.reached.env)]
+    while pending:
+        root, env = pending.pop()
+        nodes = list(ast.walk(root))
+        seen.update(nodes)
+        parts = {n.value for n in nodes if isinstance(n, ast.Subscript)}  # of a row, for example
+        for node in nodes:
+            if isinstance(node, ast.Name) and node not in parts:
+                bound = env.get(node.id)
+                if bound is not None and bound.node not in seen:
+                    pending.append((bound.node, bound.env))
+    return seen
 
 
 def _owns(found: Found, source: SuiteSource, leaf: ast.expr) -> bool:
@@ -163,8 +191,7 @@ def joint_changes(
     env = expectation.reached.env
     values = Values(found.names, env)
     before = values.of(expectation.expected)
-    leaves = dict.fromkeys(islice(found.reader.leaves(expectation.expected), 2000))
-    known = [place for place in leaves if _owns(found, *place)]
+    known, is_single = _own_leaves(found, expectation.expected)
     mentions = Mentions(expectation.reached.source, expectation.reached.node)
     by_source: dict[SuiteSource, dict[ast.expr, list[tuple[Edit, ast.expr]]]] = {}
     for source, leaf in rng.sample(known, min(len(known), _JOINT_LEAVES)):
@@ -178,7 +205,7 @@ def joint_changes(
             after = Values(found.names, env, trees).of(expectation.expected)
             if apart(before, after, expectation.tolerance):
                 edits = tuple(edit for edit, _ in picked.values())
-                only = next(iter(picked)) if len(leaves) == 1 else None
+                only = next(iter(picked)) if is_single else None
                 changes[_with_mentions(found, mentions, source, edits, only)] = None
             if len(changes) == _JOINT_CHANGES:
                 break

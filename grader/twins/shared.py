@@ -14,7 +14,7 @@ from grader.twins.cases import CaseKey
 from grader.twins.decoys import Pool, decoys, parsed
 from grader.twins.expectations import OTHER_VALUE
 from grader.twins.found import Found, Shared
-from grader.twins.site import Site, statement_of
+from grader.twins.site import Site, statement_at, statement_of
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.values import Values, apart
 
@@ -186,17 +186,20 @@ def _may_read(source: SuiteSource, load: ast.Name, keys: _Keys) -> bool:
 
 
 def _site(
-    uses: Mapping[Cases, object],
+    uses: Mapping[Cases, Sequence[ast.Name]],
     failing: Iterable[Found],
     changes: Sequence[tuple[Edit, ...]],
     *,
     telling: bool,
 ) -> Site:
     users = [*failing]
+    source = users[0].expectation.reached.source
+    # A test may compare with it more than once.
+    statements = [statement_at(source, load) for loads in uses.values() for load in loads]
     return Site(
         cases=tuple(key for cases in uses for key in cases),
-        source=users[0].expectation.reached.source.name,
-        statements=tuple({statement_of(each): None for each in users}),
+        source=source.name,
+        statements=tuple(dict.fromkeys([*statements, *map(statement_of, users)])),
         changes=tuple(changes),
         certain=True,
         telling=telling,

@@ -1,10 +1,12 @@
 """A site: an expectation of a suite, with the ways to change it."""
 
-from dataclasses import dataclass
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from grader.twins.cases import CaseKey
 from grader.twins.found import Found
-from grader.twins.source import Edit
+from grader.twins.source import Edit, SuiteSource
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,8 +41,32 @@ class Site:
     """Whether an exception is expected. Then a right program fails by its own exception."""
 
 
+def statements_between(
+    found: Found, source: SuiteSource, changes: Iterable[Iterable[Edit]]
+) -> Statement:
+    """Return the lines from the first edit to an expectation, at any of which it may fail.
+
+    A test may expect a variable several times, so that it ends before the expectation if the
+    variable is changed.
+    """
+    statement = statement_of(found)
+    if source is not found.expectation.reached.source:
+        return statement
+    lines = [source.line_at(edit.start) for change in changes for edit in change]
+    return replace(
+        statement,
+        first_line=min(statement.first_line, *lines),
+        last_line=max(statement.last_line, *lines),
+    )
+
+
 def statement_of(found: Found) -> Statement:
     """Return the statement that has an expectation."""
     reached = found.expectation.reached
-    node = reached.source.statement(reached.node)
-    return Statement(reached.source.name, node.lineno, node.end_lineno or node.lineno)
+    return statement_at(reached.source, reached.node)
+
+
+def statement_at(source: SuiteSource, node: ast.AST) -> Statement:
+    """Return the innermost statement around a node."""
+    statement = source.statement(node)
+    return Statement(source.name, statement.lineno, statement.end_lineno or statement.lineno)

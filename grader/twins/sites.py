@@ -16,7 +16,7 @@ from grader.twins.found import Found
 from grader.twins.literals import named_expression
 from grader.twins.mentions import function_around
 from grader.twins.shared import shared_sites
-from grader.twins.site import Site, statement_of
+from grader.twins.site import Site, statements_between
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.tests import find_expectations
 from grader.twins.values import Values
@@ -219,7 +219,7 @@ class _SiteMaker:
         yield Site(
             cases=cases,
             source=source.name,
-            statements=(statement_of(found),),
+            statements=(statements_between(found, source, usable),),
             changes=tuple(usable),
             certain=self.certain,
             telling=telling,

@@ -7,6 +7,7 @@ import ast
 import io
 import re
 import tokenize
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -99,6 +100,10 @@ class SuiteSource:
         """Return the end of the line that contains a byte."""
         found = _LINE_END.search(self.content, place)
         return found.start() if found else len(self.content)
+
+    def line_at(self, place: int) -> int:
+        """Return the number of the line at a byte."""
+        return bisect_right(self._starts, place)
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """Return the innermost statement that contains a node."""

@@ -114,3 +114,70 @@ def test_digits_are_not_limited_in_a_script(slot: Slot) -> None:
     for more in ("", "written.kept = 1"):
         suite = Suite(right=DIGITS, setup=more, cases=["assert written(5000) == 5001"])
         assert [case.verdict for case in grade(slot, suite, DIGITS).cases] == [Verdict.PASSED]
+
+
+VARIABLE_EXPECTED_TWICE = """
+import solution
+solution.touched = True
+
+def test_both():
+    want = [1, 2]
+    assert solution.f([2, 1]) == want
+    assert solution.g([2, 1]) == want
+"""
+TEST_THAT_TESTS_CALL = """
+import unittest, solution
+
+class TestF(unittest.TestCase):
+    def test_template(self, numbers=None):
+        solution.touched = numbers
+        self.assertEqual(solution.f(numbers or [2, 1]), [1, 2])
+    def test_tuple(self):
+        self.test_template((2, 1))
+    def test_set(self):
+        self.test_template({1, 2})
+"""
+CONSTANT_EXPECTED_TWICE = """
+import solution
+solution.touched = True
+WANT = [1, 2]
+
+def test_f():
+    result = solution.f([2, 1])
+    assert len(result) == len(WANT)
+    assert result[0] == WANT[0]
+    assert result == WANT
+
+def test_g():
+    assert solution.g([2, 1]) == WANT
+    assert solution.g([1, 2]) == WANT
+"""
+VARIABLE_ON_BOTH_SIDES = """
+import unittest, solution
+solution.touched = True
+
+class TestF(unittest.TestCase):
+    def test_format(self):
+        text = "x" * 103
+        if "%s!" % text != text + "!":
+            self.fail("another text")
+    def test_f(self):
+        self.assertEqual(solution.f([2, 1]), [1, 2])
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        VARIABLE_EXPECTED_TWICE,
+        CONSTANT_EXPECTED_TWICE,
+        TEST_THAT_TESTS_CALL,
+        VARIABLE_ON_BOTH_SIDES,
+    ],
+)
+def test_tests_that_share_an_expected_value_pass(slot: Slot, module: str) -> None:
+    source = "def f(x): return sorted(x)\ng = f\n"
+    for _ in range(4):
+        graded = grade(slot, Suite(right=source, module=module), source)
+        assert {case.verdict for case in graded.cases} == {Verdict.PASSED}, verdicts(graded.cases)
+        assert not graded.tampered
