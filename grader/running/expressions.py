@@ -19,6 +19,7 @@ from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language, ValueDriver
 from grader.model import ExpressionTests
 from grader.model.errors import SuiteError
+from grader.model.verdict import Verdict
 from grader.running.programs import Parts, parts_of, prepare, stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, isolated, require_cases
@@ -32,10 +33,24 @@ def run_expressions(
     """Evaluate the expressions of all cases in one run of the submission, and compare.
 
     Raises:
-        SuiteError: The suite has no case, or what it expects cannot be evaluated.
+        SuiteError: The suite has no case, what it expects cannot be evaluated, or the submission
+            fails where the suite's own reference fails, too.
         SandboxUnavailableError: The slot broke.
     """
     require_cases(tests.cases)
+    graded = _graded(task, tests, slot, references)
+    if any(case.verdict is not Verdict.PASSED for case in graded.cases):
+
+        def why_it_fails(reference: str) -> str | None:
+            again = _graded(replace(task, code=reference), tests, slot, references)
+            reasons = [each for each in again.cases if each.verdict is not Verdict.PASSED]
+            return reasons[0].feedback if reasons else None
+
+        references.require_sound(task.suite, task.code, why_it_fails)
+    return graded
+
+
+def _graded(task: Task, tests: ExpressionTests, slot: Slot, references: References) -> Graded:
     language = task.language
     if language is None or language.show is None:
         title = "Python" if language is None else language.title

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import TypeVar
 
 from grader.model import MiB, Tests, TestSuite
+from grader.model.errors import SuiteError
 from grader.twins import Site
 
 _REMEMBERED = 20_000
@@ -32,14 +33,27 @@ class References:
         self._report_bytes = 0
         self._sites: OrderedDict[_Key, tuple[Site, ...]] = OrderedDict()
 
-    def why_it_fails(self, suite: TestSuite, find: Callable[[], str | None]) -> str | None:
-        """Return why a suite's reference does not pass it, or None if it does.
+    def require_sound(
+        self, suite: TestSuite, code: str, why_it_fails: Callable[[str], str | None]
+    ) -> None:
+        """Make sure that a suite's reference passes it, after a submission has not.
 
         Args:
-            suite: One that has a reference.
-            find: Runs the reference; called if nothing is known yet.
+            suite: The suite; without a reference, nothing is done.
+            code: The submission.
+            why_it_fails: Runs the reference and returns why it does not pass, or None if it does;
+                called if nothing is known yet.
+
+        Raises:
+            SuiteError: The reference does not pass.
         """
-        return self._known(self._reasons, suite, find)
+        reference = suite.reference
+        if reference is None or reference == code:
+            return
+        reason = self._known(self._reasons, suite, lambda: why_it_fails(reference))
+        if reason is not None:
+            message = f"the suite's own reference solution does not pass it: {reason}"
+            raise SuiteError(message)
 
     def catches_failures(self, suite: TestSuite, find: Callable[[], bool]) -> bool:
         """Return whether a suite's reference passes it by catching failures of its assertions.

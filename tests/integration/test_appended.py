@@ -1,6 +1,7 @@
 """Answers to rows of McEval and HumanEval-X, graded in a native jail."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,6 +53,15 @@ def test_wrong_answer_fails(grader: Grader, language: str) -> None:
     assert "expected" in report.feedback
 
 
+def test_failure_where_the_reference_fails_too_is_not_the_models_fault(grader: Grader) -> None:
+    label = {**LABELS["ruby"], "canonical_solution": "  misspelt(n)\nend\n"}
+    suite = parse_label(label)
+    wrong = Submission(id="wrong", completion=f"```ruby\n{suite.prompt}  1\nend\n```", suite=suite)
+    report = grader.grade(wrong)
+    assert (report.verdict, report.graded) == ("internal_error", False)
+    assert "own reference solution does not pass it" in report.feedback
+
+
 @pytest.mark.parametrize("language", APPENDED)
 def test_answer_that_ends_with_exit_code_0_is_not_paid(grader: Grader, language: str) -> None:
     report = grade(grader, language, APPENDED[language].leaves)
@@ -68,7 +78,7 @@ def test_maps_of_rust_are_compared_without_their_order(grader: Grader) -> None:
         f"        let wanted: HashMap<String, i32> = HashMap::from([{pairs}]);\n"
         '        assert_eq!(twice(&["a", "b", "c", "d", "e", "f", "g", "h"]), wanted);\n    }\n}\n',
     }
-    suite = parse_label(label)
+    suite = replace(parse_label(label), reference=None)
     code = f"{suite.prompt}{{ n.iter().map(|each| (each.to_string(), 2)).collect() }}"
     right = grader.grade(Submission(id="right", completion=f"```rust\n{code}\n```", suite=suite))
     assert right.verdict == "passed", right.feedback

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -25,6 +26,8 @@ def grade(grader: Grader, language: str, code: str, **files: str) -> GradeReport
     need(language)
     completion = f"Here it is:\n\n```{language}\n{code}\n```\n"
     suite = parse_label(exercise(language, **files))
+    if files:  # the usual reference may be of other tests
+        suite = replace(suite, reference=None)
     return grader.grade(Submission(id="answer", completion=completion, suite=suite))
 
 
