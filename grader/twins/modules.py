@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from grader.source.names import Function
+from grader.source.names import Function, last_name
 from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.fixtures import HandedOut, handed_out
 from grader.twins.found import Found, Shared
 from grader.twins.helpers import Helpers
 from grader.twins.leaving import is_generator, is_oracle
+from grader.twins.mentions import function_around
 from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, table_rows
@@ -115,8 +116,8 @@ class TestModule:
         same = {f.fixture.name: self._bound(f.value) for f in fixtures if not f.is_list}
         columns = self._parameters(definition, [f for f in fixtures if f.is_list])
         spans = [span, *(self._span_of(each.fixture) for each in fixtures)]
-        if self._is_named(function.name):
-            spans = []  # a test that calls this one depends on it, too
+        if self._is_called_elsewhere(function):
+            spans = []  # another test depends on it, too
         own = (
             *((self._source.name, *each) for each in spans),
             *(each for around in spans for each in self._constants_of(around)),
@@ -136,11 +137,12 @@ class TestModule:
                     own=own, row_span=row_span, all_rows=all_cases,
                 )  # fmt: skip
 
-    def _is_named(self, test: str) -> bool:
-        """Tell whether the module's code names a test, as another test does that calls it."""
+    def _is_called_elsewhere(self, test: Function) -> bool:
+        """Tell whether another function names a test, such as a test that calls it."""
         return any(
-            (isinstance(node, ast.Name) and node.id == test)
-            or (isinstance(node, ast.Attribute) and node.attr == test)
+            isinstance(node, ast.Name | ast.Attribute)
+            and last_name(node) == test.name
+            and function_around(self._source, node) not in (None, test)
             for node in self._source.nodes
         )
 

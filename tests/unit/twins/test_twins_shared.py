@@ -122,3 +122,14 @@ def test_assertions_of_mocks(assertion: str, is_found: bool) -> None:
     """Any of several calls may be like a changed one if the assertion looks at all of them."""
     found = find_sites(module(f"def test_a(m):\n    f(m)\n    {assertion}\n"))
     assert bool(found) is is_found
+
+
+@pytest.mark.parametrize(
+    ("more", "is_found"),
+    [("test_a()", True), ("def test_b(): test_a()", False), ("def helper(): test_a()", False)],
+)
+def test_tests_that_others_call_stay(more: str, is_found: bool) -> None:
+    """A call by the module itself counts as part of its import, which a change may break."""
+    suite = module(f"def test_a():\n    assert f(2) == 4\n\n{more}\n")
+    cases = {key.base for site in find_sites(suite) for key in site.cases}
+    assert ("test_it.py::test_a" in cases) is is_found
