@@ -196,7 +196,11 @@ class TestModule:
     def _shared(self, tests: Mapping[Function, Sequence[str]]) -> Iterator[Shared]:
         """Yield the constants that several tests mention, and the functions that only tests do."""
         scope = self._view.scope(self._source)
-        spans = [(tuple(map(CaseKey, ids)), self._span_of(test)) for test, ids in tests.items()]
+        spans = [
+            (tuple(map(CaseKey, ids)), self._span_of(test))
+            for test, ids in tests.items()
+            if not self._is_called_elsewhere(test)
+        ]
 
         def uses(name: str) -> dict[tuple[CaseKey, ...], list[ast.Name]]:
             loads = [(load, self._source.span(load)[0]) for load in scope.loads(name)]

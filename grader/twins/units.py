@@ -92,7 +92,8 @@ def _preferred(sites: Sequence[Site]) -> Iterator[Site]:
     Sites that are not telling are better, and so are those of one test. Of the telling ones, those
     that change what the tests share are better.
     """
-    good = {key for site in sites for key in site.cases if not (site.telling or site.shared)}
+    better = [site for site in sites if not (site.telling or site.shared)]
+    good = {name for site in better for name in _names(site)}
     kept: set[tuple[CaseKey, ...]] = set()
     taken: set[CaseKey] = set()
     for site in sorted(sites, key=lambda site: -len(site.cases)):

@@ -85,6 +85,7 @@ def test_a_part_that_one_test_uses_changes_for_that_test() -> None:
         ("WANT = 4", "assert f(2) == WANT", "assert f(WANT) == 16"),
         ("WANT = 4", "assert f(2) == WANT", "if f(2): assert f(2) == WANT"),
         ("WANT = [4]", "assert [f(2)] == WANT", "assert len(WANT) == f(1)"),
+        ("WANT = 4", "assert f(2) == WANT", "assert f(2) == WANT; self.test_a()"),
         ("WANT = 4\ndef late(): return WANT", "assert f(2) == WANT", "assert f(2) == WANT"),
     ],
 )
@@ -133,3 +134,12 @@ def test_tests_that_others_call_stay(more: str, is_found: bool) -> None:
     suite = module(f"def test_a():\n    assert f(2) == 4\n\n{more}\n")
     cases = {key.base for site in find_sites(suite) for key in site.cases}
     assert ("test_it.py::test_a" in cases) is is_found
+
+
+def test_rows_with_an_expectation_of_their_own_change_alone() -> None:
+    source = "import pytest\n\ndef want(n):\n    return n * n\n\n"
+    source += "@pytest.mark.parametrize('n, s', [(2, 4), (3, 9)])\ndef test_a(n, s):\n"
+    suite = module(source + "    assert f(n) == want(n)\n    assert f(n) == s\n")
+    ids = [f"test_it.py::test_a[{row}]" for row in ("2-4", "3-9")]
+    changed = {frozenset(t.changed) for s in range(9) for t in make_twins(suite, ids, seeded(s))}
+    assert frozenset(ids[:1]) in changed
