@@ -83,6 +83,18 @@ _DECLARED = re.compile(r"\b(\w+)\s*\([^;{}()]*\)\s*[;{]")
 _ENUMERATED = re.compile(r"\benum\b[^{};]*\{(?P<names>[^{}]*)\}")
 
 
+def require_known_includes(tests: str, path: str) -> None:
+    """Make sure that tests include only the submission's file and the language's own headers.
+
+    Raises:
+        SuiteError: They include what is not there.
+    """
+    for found in _INCLUDE.finditer(tests):
+        if "/" in found["file"] or (found["file"][0] == '"' and found["file"] != f'"{path}"'):
+            message = f"the tests include {found['file']}, which is not there"
+            raise SuiteError(message)
+
+
 def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str, ...]]:
     """Make a program of a file of tests for Unity; see `Exercises.program`.
 
@@ -93,10 +105,7 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
     """
     bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
     bare = _IGNORED.sub("", _UNITY.sub(_EXERCISE_HEAD, bare, count=1))
-    for found in _INCLUDE.finditer(bare):
-        if "/" in found["file"] or (found["file"][0] == '"' and found["file"] != f'"{path}"'):
-            message = f"the tests include {found['file']}, which is not there"
-            raise SuiteError(message)
+    require_known_includes(bare, path)
     tests = dict.fromkeys(_RUN.findall(bare))
     if _EXERCISE_HEAD not in bare or not tests:
         message = "the tests do not include Unity, or run no test"

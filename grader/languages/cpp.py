@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from grader.languages.c import GCC_WORDS, MAIN
+from grader.languages.c import GCC_WORDS, MAIN, require_known_includes
 from grader.languages.language import (
     PREBUILT,
     Assertions,
@@ -118,9 +118,8 @@ def show(values: ValueDriver) -> str:
     )
     if not values.around:
         statements = f"int main() {{\n{statements}\n}}"
-    if (
-        values.around and not values.code
-    ):  # That of an exercise is beside the tests, and comes first as in these.
+    if values.around and not values.code:
+        # That of an exercise is beside the tests, and comes first as in these.
         return statements.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
     # Tests are written for the names that the problem's own code makes known.
     return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, statements])
@@ -194,7 +193,6 @@ _CATCH = re.compile(
     r"|^#include[ \t]*[<\"](?:test/)?catch[^\n]*$",
     re.MULTILINE,
 )
-_INCLUDE = re.compile(r"^#include[ \t]*(?P<file><[^>\n]*>|\"[^\"\n]*\")", re.MULTILINE)
 _TEST_CASE = re.compile(rf"^TEST_CASE\s*\((?:[^()\"]|{_TEXTS})*\)\s*\{{", re.MULTILINE)
 _SECTION = re.compile(rf"\bSECTION\s*\((?:[^()\"]|{_TEXTS.replace('mark', 'other')})*\)\s*\{{")
 _TYPE = (
@@ -220,10 +218,7 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
     """
     bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
     bare = _CATCH.sub("", _CATCH.sub(_EXERCISE_HEAD, bare, count=1))
-    for found in _INCLUDE.finditer(bare):
-        if "/" in found["file"] or (found["file"][0] == '"' and found["file"] != f'"{path}"'):
-            message = f"the tests include {found['file']}, which is not there"
-            raise SuiteError(message)
+    require_known_includes(bare, path)
     if _EXERCISE_HEAD not in bare:
         message = "the tests do not include Catch2"
         raise SuiteError(message)
