@@ -6,6 +6,7 @@ package are found. No code outside of it depends on which language it has.
 """
 
 import pkgutil
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -67,7 +68,7 @@ ANY = "any"
 """The language of a label whose answers may be in any language. Their fences name it."""
 _MAX_NAME_CHARS = 200
 """The longest name that is looked up, since labels and fences may hold any text."""
-PYTHON_NAMES = frozenset({"", PYTHON, "py", "python3", "python 3", "pypy3"})
+PYTHON_NAMES = frozenset({"", PYTHON, "py", "python3", "python 3", "pypy3", "pypy 3", "pypy 3-64"})
 """Names of Python in labels, in lower case."""
 
 
@@ -97,8 +98,13 @@ def find(name: str) -> Language | None:
     """Return the language of a name; None for Python and unknown names."""
     if len(name) > _MAX_NAME_CHARS:
         return None
-    name = name.strip().lower()
+    name = _plain(name)
     return next((each for each in languages().values() if name in each.names), None)
+
+
+def _plain(name: str) -> str:
+    """Return a name in lower case, without the compiler in brackets as in `C++20 (GCC 13-64)`."""
+    return re.sub(r"(?<=\S)\s*\([^()]*\)$", "", name.strip().lower())
 
 
 def named(name: object) -> str:
@@ -115,9 +121,9 @@ def named(name: object) -> str:
     if not isinstance(name, str):
         message = f"language must be text, but is {name!r:.80}"
         raise LabelError(message)
-    if name.strip().lower() in PYTHON_NAMES:
+    if _plain(name) in PYTHON_NAMES:
         return PYTHON
-    if name.strip().lower() == ANY:
+    if _plain(name) == ANY:
         return ANY
     if (language := find(name)) is None:
         known = ", ".join((PYTHON, *sorted(languages())))

@@ -456,7 +456,8 @@ _CPP17 = Language(
     aliases=frozenset(
         {
             *("c++", "cc", "cxx", "g++", "gpp", "hpp", "c++11", "c++14", "c++17"),
-            *("cpp11", "cpp14", "cpp17", "gnu c++", "gnu c++17", "c++17 (gcc 7-32)"),
+            *("cpp11", "cpp14", "cpp17", "gnu c++", "gnu c++11", "gnu c++14"),
+            *("gnu c++17", "ms c++", "ms c++ 2017", "clang++17 diagnostics"),
         }
     ),
     packages={"g++": "g++"},
@@ -488,7 +489,7 @@ LANGUAGES = (
         _CPP17,
         name="cpp20",
         title="C++20",
-        aliases=frozenset({"c++20", "gnu c++20", "c++20 (gcc 11-64)", "c++20 (gcc 13-64)"}),
+        aliases=frozenset({"c++20", "gnu c++20", "clang++20 diagnostics"}),
         compile=tuple(part.replace("gnu++17", "gnu++20") for part in _CPP17.compile),
         prebuilt=_precompiled("gnu++20"),
         reserved=_RESERVED_IN_20,

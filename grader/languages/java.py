@@ -480,7 +480,9 @@ LANGUAGES = (
         name="java",
         title="Java",
         image="java",
-        aliases=frozenset({"java8", "java11", "java17", "java21", "java 8", "java 11", "openjdk"}),
+        aliases=frozenset(
+            {"openjdk", *(f"java{blank}{of}" for of in (6, 7, 8, 11, 17, 21) for blank in ("", " "))}
+        ),
         # Rows of MultiPL-E import the library.
         packages={
             "javac": "default-jdk-headless libjavatuples-java",

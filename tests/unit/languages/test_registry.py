@@ -22,6 +22,9 @@ from tests.conftest import REPO
         pytest.param("c++20", "cpp20", id="dialect"),
         pytest.param("golang", "go", id="alias"),
         pytest.param("JS", "javascript", id="fence"),
+        pytest.param("GNU C++14", "cpp", id="as Codeforces writes it"),
+        pytest.param("C++20 (GCC 13-64)", "cpp20", id="with its compiler"),
+        pytest.param("(c)", None, id="in brackets"),
         pytest.param("python", None, id="python"),
         pytest.param("klingon", None, id="unknown"),
         pytest.param("", None, id="nothing"),
@@ -37,6 +40,16 @@ def test_every_name_is_lower_case_and_means_one_language() -> None:
     names = [name for language in languages.languages().values() for name in language.names]
     assert len(names) == len(set(names))
     assert all(name == name.lower().strip() for name in names)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [("PyPy 3-64", "python"), ("Python 3 (PyPy)", "python"), ("GNU C++17 (64)", "cpp")],
+)
+def test_language_of_a_label_is_found_by_the_name_that_codeforces_gives_it(
+    name: str, own: str
+) -> None:
+    assert languages.named(name) == own
 
 
 def test_unknown_language_of_a_label_is_refused_with_those_that_are_graded() -> None:
