@@ -89,7 +89,9 @@ LANGUAGES = (
         name="csharp",
         title="C#",
         image="csharp",
-        aliases=frozenset({"c#", "cs", "mono", "dotnet", "mono c#", "ms c#", ".net core c#", "c# 8", "c# 10"}),
+        aliases=frozenset(
+            {"c#", "cs", "mono", "dotnet", "mono c#", "ms c#", ".net core c#", "c# 8", "c# 10"}
+        ),
         packages={"mcs": "mono-mcs", "mono": "mono-runtime"},
         folders=("/etc/mono",),
         source="solution.cs",

@@ -481,7 +481,10 @@ LANGUAGES = (
         title="Java",
         image="java",
         aliases=frozenset(
-            {"openjdk", *(f"java{blank}{of}" for of in (6, 7, 8, 11, 17, 21) for blank in ("", " "))}
+            (
+                "openjdk",
+                *(f"java{blank}{of}" for of in (6, 7, 8, 11, 17, 21) for blank in ("", " ")),
+            )
         ),
         # Rows of MultiPL-E import the library.
         packages={
