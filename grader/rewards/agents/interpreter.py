@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.config.settings import Settings
-from grader.model.errors import ConfigurationError, SandboxError
-from grader.sandbox.choice import choose_sandbox
+from grader.grading.engine import GradingEngine
+from grader.grading.stopping import StopHandle
+from grader.model.errors import ConfigurationError
 from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox
-from grader.sandbox.pool import SlotPool
 
 _SHOWN_CHARS = 2000
 
@@ -76,12 +76,12 @@ class Interpreter:
 
         Args:
             settings: The limits and the backend.
-            sandbox: None: the one in the settings. `close` closes it.
+            sandbox: None for the one in the settings. The caller closes it if nothing was run.
         """
         self._settings = settings
-        self._lock = threading.Lock()
         self._sandbox = sandbox
-        self._pool: SlotPool | None = None
+        self._lock = threading.Lock()
+        self._engine: GradingEngine | None = None
         self._closed = False
 
     def run(self, cells: Sequence[str]) -> CellOutcome:
@@ -97,44 +97,24 @@ class Interpreter:
             runs=(json.dumps(list(cells)).encode(),),
             limits=self._settings.limits,
         )
-        left = self._settings.retries
-        while True:
-            try:
-                with self._open().borrow(
-                    image="python", memory_bytes=self._settings.limits.memory_bytes
-                ) as slot:
-                    (outcome,) = slot.run(batch)
-                return _told(outcome)
-            except SandboxError as error:
-                if not error.retryable or not left:
-                    raise
-                left -= 1
+        return _told(self._open().run_program(batch, StopHandle(), image="python"))
 
     def close(self) -> None:
         """Close the slots. Repeats harmlessly."""
         with self._lock:
             self._closed = True
-            pool, self._pool = self._pool, None
-            sandbox, self._sandbox = self._sandbox, None
-        if pool is not None:
-            pool.close()
-        if sandbox is not None:
-            sandbox.close()
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
 
-    def _open(self) -> SlotPool:
+    def _open(self) -> GradingEngine:
         with self._lock:
             if self._closed:
                 message = "the interpreter is closed"
                 raise ConfigurationError(message)
-            if self._pool is None:
-                self._sandbox = self._sandbox or choose_sandbox(self._settings)
-                self._pool = SlotPool(
-                    self._sandbox,
-                    size=self._settings.slots,
-                    memory_bytes=self._settings.limits.memory_bytes,
-                    outage_s=self._settings.outage_s,
-                )
-            return self._pool
+            if self._engine is None:
+                self._engine = GradingEngine(self._settings, sandbox=self._sandbox)
+            return self._engine
 
 
 def _told(outcome: RunOutcome) -> CellOutcome:
