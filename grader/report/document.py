@@ -16,7 +16,7 @@ from grader.report.flips import Flips, flips_of
 from grader.report.index import GradedFile, IndexedRow
 from grader.report.pages import (
     OtherCompletion,
-    asset,
+    assets,
     one_file,
     render,
     render_page,
@@ -220,7 +220,7 @@ class Document:
             max_bytes: Most bytes of the file; overview and tables are in it even if larger.
             tell: Called with the progress, in [0, 1].
         """
-        scripts = [asset(name) for name in SCRIPTS]
+        scripts = [assets()[name].text for name in SCRIPTS]
         blocks: dict[int, Block] = {}
         packed: list[str] = []
         room = max_bytes - len(self._assemble(scripts, packed, {}).encode())

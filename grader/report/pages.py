@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grader.model.errors import ConfigurationError
 from grader.model.wire import json_bytes
@@ -49,29 +50,32 @@ SERVED_HEADERS = {
 }
 """Headers of every page and asset that is served."""
 
-ASSETS: Mapping[str, str] = {
-    "report.css": "text/css; charset=utf-8",
-    "batch.css": "text/css; charset=utf-8",
-    "controls.css": "text/css; charset=utf-8",
-    "data.js": "text/javascript; charset=utf-8",
-    "table.js": "text/javascript; charset=utf-8",
-    "query.js": "text/javascript; charset=utf-8",
-    "report.js": "text/javascript; charset=utf-8",
-}
-"""The static files by name, with their content types."""
-
 STYLES = ("report.css", "controls.css", "batch.css")
 """The style sheets of a report's page, in order."""
 
 
-def asset(name: str) -> str:
-    """Return the text of a static file.
+_CONTENT_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 
-    Raises:
-        KeyError: `ASSETS` has no file of that name.
-    """
-    ASSETS[name]  # A fixed set of names, so a caller cannot pass a path.
-    return (resources.files("grader.report") / "static" / name).read_text("utf-8")
+
+class Asset(NamedTuple):
+    """A static file."""
+
+    text: str
+    content_type: str
+
+
+@cache
+def assets(package: str = "grader.report") -> Mapping[str, Asset]:
+    """Return the files in the folder `static` of a package, by name."""
+    files = (resources.files(package) / "static").iterdir()
+    return {
+        file.name: Asset(file.read_text("utf-8"), _CONTENT_TYPES[Path(file.name).suffix])
+        for file in files
+    }
 
 
 def render(template: str, **values: Any) -> str:
@@ -126,7 +130,7 @@ def one_file(
     """
     from markupsafe import Markup
 
-    styles = [asset(name) for name in STYLES]
+    styles = [assets()[name].text for name in STYLES]
     policy = (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes(styles)}; "
         f"img-src data:; form-action 'none'; base-uri 'none'; {_TRUSTED_TYPES}"
@@ -157,7 +161,7 @@ def render_page(
     Args:
         title: The title of the page.
         main: HTML that was made by `render`.
-        scripts: Names in `ASSETS`, in the order in which they run.
+        scripts: Names in `assets()`, in the order in which they run.
         data: As for `one_file`.
         top: As for `one_file`.
         assets: The address before the name of a static file.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from grader.model.errors import ConfigurationError, InputError
 from grader.model.wire import json_bytes
 from grader.report.document import Document
-from grader.report.pages import ASSETS, SERVED_HEADERS, asset
+from grader.report.pages import SERVED_HEADERS, assets
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -106,10 +106,10 @@ def make_app(document: Document, token: str | None) -> "Starlette":
         return refusal(request) or respond(shown.tables, "application/json")
 
     def show_asset(request: "Request") -> Response:
-        name = request.path_params["name"]
-        if name not in ASSETS:
+        found = assets().get(request.path_params["name"])
+        if found is None:
             return respond("There is no such file.\n", "text/plain", 404)
-        return refusal(request) or respond(asset(name), ASSETS[name])
+        return refusal(request) or respond(found.text, found.content_type)
 
     def show_sample(request: "Request") -> Response:
         refused = refusal(request)

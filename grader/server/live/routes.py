@@ -12,12 +12,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 
-from grader.report.pages import render, sample_fragment
+from grader.report.pages import SERVED_HEADERS, assets, render, sample_fragment
 from grader.report.sample import view_of
 from grader.server.http.errors import REFUSALS
 from grader.server.http.middleware import ASSETS_PATH
 from grader.server.live import view
-from grader.server.live.assets import HEADERS, PRIVATE_HEADERS, find_asset
 from grader.server.live.charts import ChartCache, ChartSpan
 from grader.server.live.monitor import Monitor
 from grader.server.live.playground import Trial, examples, try_out
@@ -26,7 +25,16 @@ from grader.server.service import Service
 
 _LISTED = 200
 _COME_BACK_S = 10
-_STREAM = {**PRIVATE_HEADERS, "X-Accel-Buffering": "no"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types fragments"
+)
+"""Stricter than the policy of the other pages: only `dom.js` may insert markup."""
+_HEADERS = {**SERVED_HEADERS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-cache"}
+_PRIVATE_HEADERS = {**_HEADERS, "Cache-Control": "no-store"}
+"""Headers of responses with data about submissions."""
+_STREAM = {**_PRIVATE_HEADERS, "X-Accel-Buffering": "no"}
 """The last header tells proxies not to buffer."""
 _OWN_SITES = frozenset({"same-origin", "none"})
 """`Sec-Fetch-Site` of requests from our own page or from the address bar."""
@@ -51,19 +59,19 @@ def _check_origin(request: Request) -> None:
 def _open_to_all(service: Service) -> APIRouter:
     router = APIRouter()
     needs_token = service.settings.server.token is not None
+    files = {**assets(), **assets("grader.server.live")}
     shell = render("live.html", assets=ASSETS_PATH.lstrip("/"), needs_token=needs_token)
 
     @router.get("/")
     async def page() -> HTMLResponse:
-        return HTMLResponse(shell, headers=PRIVATE_HEADERS)
+        return HTMLResponse(shell, headers=_PRIVATE_HEADERS)
 
     @router.get(f"{ASSETS_PATH}{{name}}")
     async def asset(name: str) -> Response:
-        try:
-            text, kind = find_asset(name)
-        except KeyError:
-            raise HTTPException(404, "there is no such file") from None
-        return Response(text, media_type=kind, headers=HEADERS)
+        found = files.get(name)
+        if found is None:
+            raise HTTPException(404, "there is no such file")
+        return Response(found.text, media_type=found.content_type, headers=_HEADERS)
 
     return router
 
@@ -82,7 +90,7 @@ def _live(monitor: Monitor) -> APIRouter:
 
     @router.get("/charts")
     async def charts(span: ChartSpan = ChartSpan.MINUTES) -> HTMLResponse:
-        return HTMLResponse(await board.html(span), headers=PRIVATE_HEADERS)
+        return HTMLResponse(await board.html(span), headers=_PRIVATE_HEADERS)
 
     return router
 
@@ -123,7 +131,7 @@ def _samples(service: Service) -> APIRouter:
             reference=found.reference,
         )
         html = await asyncio.to_thread(sample_fragment, shown)
-        return HTMLResponse(html, headers=PRIVATE_HEADERS)
+        return HTMLResponse(html, headers=_PRIVATE_HEADERS)
 
     return router
 
@@ -141,6 +149,6 @@ def _playground(service: Service) -> APIRouter:
         report = await service.open_requests.wait(request, try_out(service, trial, size))
         shown = view_of(report, id="your sample", completion=trial.completion)
         html = await asyncio.to_thread(sample_fragment, shown)
-        return HTMLResponse(html, headers=PRIVATE_HEADERS)
+        return HTMLResponse(html, headers=_PRIVATE_HEADERS)
 
     return router

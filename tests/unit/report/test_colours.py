@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from grader.model.verdict import Verdict
-from grader.report.pages import asset
+from grader.report.pages import assets
 
 LEAST_DISTANCE = 8.0
 """In CIELAB; two and a half is what a person sees at all. A verdict's code stands beside it."""
@@ -45,7 +45,7 @@ def colours(scheme: int) -> dict[str, str]:
     found = {
         name: values
         for name, *values in re.findall(
-            r"--([a-z_]+): light-dark\((#\w{6}), (#\w{6})\)", asset("report.css")
+            r"--([a-z_]+): light-dark\((#\w{6}), (#\w{6})\)", assets()["report.css"].text
         )
     }
     return {name: values[scheme] for name, values in found.items()}

@@ -3,14 +3,17 @@
 import re
 from pathlib import Path
 
-from grader.server.live.assets import find_asset
+from grader.report.pages import assets
 
 
 def test_every_file_of_the_page_is_served_with_its_type(repo_dir: Path) -> None:
     types = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
     types[".svg"] = "image/svg+xml"
     for file in (repo_dir / "grader/server/live/static").iterdir():
-        assert find_asset(file.name) == (file.read_text("utf-8"), types[file.suffix])
+        assert assets("grader.server.live")[file.name] == (
+            file.read_text("utf-8"),
+            types[file.suffix],
+        )
 
 
 def test_scripts_import_only_files_that_are_there(repo_dir: Path) -> None:
