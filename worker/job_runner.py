@@ -90,7 +90,7 @@ class JobRunner:
             )
             result = ProgramResult(outcome=outcome)
         except GraderError as error:
-            result = ProgramResult(reason=f"{type(error).__name__}: {error}")
+            result = ProgramResult(outcome=None, reason=f"{type(error).__name__}: {error}")
         return Finished(body=encode_result(result), verdict="", error=result.reason, keep=False)
 
     def _decode_suite(self, job: Taken, message: bytes) -> TestSuite:

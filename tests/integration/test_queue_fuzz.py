@@ -23,6 +23,7 @@ from grader.queueing.ledger import Hint, Ledger, LedgerEntry
 from grader.queueing.programs import decode_result, make_program_job
 from grader.queueing.status import read_status
 from grader.sandbox.contract import Program, RunBatch
+from sandbox_images.harness.wire import values
 from tests.deployment import Deployment, wait_until
 from tests.factories import make_submission
 
@@ -182,9 +183,10 @@ def test_program_with_one_wrong_part_is_answered(
     payloads = []
     for place, value in batch:
         job = make_program_job(program, "python", 60)
-        told = json.loads(job.code)
-        told[sorted(told)[place % len(told)]] = value
-        payloads.append((b"program", job.settings, json.dumps(told).encode()))
+        order = values.decode(json.loads(job.code))
+        told = order if place % 2 else order["batch"]
+        told[sorted(told)[place // 2 % len(told)]] = value
+        payloads.append((b"program", job.settings, json.dumps(values.encode(order)).encode()))
     for body in answers(ledger, dispatcher, payloads).values():
         if b'"v":' in body[:8]:
             assert "cannot be decoded" in wire.decode_report(body).feedback

@@ -21,6 +21,7 @@ from grader.queueing.programs import (
     make_program_job,
 )
 from grader.sandbox.contract import Commands, Program, RunBatch, RunOutcome
+from sandbox_images.harness.wire import values
 
 BATCH = RunBatch(
     program=Program.STDIN,
@@ -72,17 +73,16 @@ def test_program_travels_unchanged(program: RunBatch) -> None:
     assert is_program(json.loads(job.settings))
 
 
-def test_program_without_a_clock_may_run_for_ever() -> None:
-    told = json.loads(make_program_job(BATCH, "python", 7.5).code)
-    del told["clock_s"]
-    assert decode_program(json.dumps(told)).clock_s == math.inf
+def _changed(**fields: object) -> str:
+    """Return the code of a program with other fields."""
+    told = values.decode(json.loads(make_program_job(BATCH, "python", 7.5).code))
+    return json.dumps(values.encode({**told, **fields}))
 
 
 @pytest.mark.parametrize("clock_s", [0, -1, math.nan, 10**400, "soon", None])
 def test_invalid_clock_is_refused(clock_s: object) -> None:
-    told = json.loads(make_program_job(BATCH, "python", 7.5).code)
     with pytest.raises(WireError):
-        decode_program(json.dumps({**told, "clock_s": clock_s}))
+        decode_program(_changed(clock_s=clock_s))
 
 
 def test_equal_programs_are_two_jobs() -> None:
@@ -93,7 +93,7 @@ def test_equal_programs_are_two_jobs() -> None:
     "result",
     [
         pytest.param(ProgramResult(outcome=OUTCOME), id="outcome"),
-        pytest.param(ProgramResult(reason="the slot broke"), id="reason"),
+        pytest.param(ProgramResult(outcome=None, reason="the slot broke"), id="reason"),
     ],
 )
 def test_result_travels_unchanged(result: ProgramResult) -> None:
@@ -106,7 +106,7 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-_NAMES = st.sampled_from(sorted(json.loads(make_program_job(BATCH, "python", 7.5).code)))
+_NAMES = st.sampled_from(("batch", "image", "clock_s"))
 
 
 @settings(max_examples=50, deadline=None)
@@ -122,10 +122,8 @@ def test_other_json_is_no_program_and_no_result(value: object) -> None:
 @settings(max_examples=50, deadline=None)
 @given(_NAMES, _JSON)
 def test_program_with_one_wrong_field_is_refused_or_well_formed(name: str, value: object) -> None:
-    told = json.loads(make_program_job(BATCH, "python", 7.5).code)
-    told[name] = value
     try:
-        order = decode_program(json.dumps(told))
+        order = decode_program(_changed(**{name: value}))
     except WireError:
         return
     assert isinstance(order.batch, RunBatch)

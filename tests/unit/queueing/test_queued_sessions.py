@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model import Limits
+from grader.queueing.programs import decode_result
 from grader.queueing.sessions import perform
 from grader.sandbox.contract import SlotSession
 from grader.sandbox.fake.backend import FakeSandbox
@@ -34,7 +35,9 @@ def test_step_is_answered_with_what_it_came_to() -> None:
     session = open_session()
     answer = step(session, "print('seen')", files=[["in", "AAE="]])
     assert (answer["state"], answer["problem"], answer["is_gone"]) == (1, None, False)
-    assert json.loads(answer["run"])["outcome"]["exit_code"] == 0
+    outcome = decode_result(answer["run"].encode()).outcome
+    assert outcome is not None
+    assert outcome.exit_code == 0
     assert perform(session, {"op": "list", "state": 1}) == {"sizes": {"in": 2}}
     assert perform(session, {"op": "read", "state": 1, "paths": ["in", "no"]}) == {
         "files": {"in": "AAE="}
