@@ -28,6 +28,10 @@ TESTS = {
     "bash": 'candidate() {\n    f "$@"\n}\n    [[ $(candidate 1) = "2" ]]\n',
     "cpp": "    auto candidate = f;\n    assert(candidate((1)) == (2));\n",
     "csharp": "    Debug.Assert(f((1)) == (2));\n",
+    "go": "func TestF(t *testing.T) {\n  candidate := F\n"
+    "\ttype test struct {\n\t\tactual   interface{}\n\t\texpected interface{}\n\t}\n"
+    "   tests := []test{\n     { actual: candidate(1), expected: 2 },\n   }\n\n"
+    "\tfor i, tc := range tests {\n\t\t_ = i\n\t\t_ = tc\n\t}\n}\n",
     "java": "    assert(f((1)) == ((2)));\n",
     "javascript": "  let candidate = f;\n  assert.deepEqual(candidate(1),2);\n",
     "lua": "local candidate = f\n    lu.assertEquals(candidate(1), 2)\n",
@@ -39,7 +43,15 @@ TESTS = {
     "rust": "    let candidate = f;\n    assert_eq!(candidate(1), 2);\n",
 }
 """One comparison in the layout of MultiPL-E, by the language's own name."""
-PROMPTS = {"rust": "fn f(_: i32) -> i32 {\n"}
+FORGED = (
+    *("bash", "cpp", "csharp", "go", "haskell", "java", "javascript", "lua", "perl", "php", "r"),
+    *("ruby", "rust"),
+)
+"""The languages of the forgeries, by their own names."""
+PROMPTS = {
+    "go": 'package f_test\n\nimport (\n    "testing"\n    "fmt"\n)\n\nfunc F(n int) int {\n\n',
+    "rust": "fn f(_: i32) -> i32 {\n",
+}
 """Prompts that tell the type of what the tests expect, if a language needs that."""
 
 
@@ -74,38 +86,56 @@ def rows(data_dir: Path) -> list[Row]:
     return list(read_rows(data_dir / FILE))
 
 
-def test_no_forgery_is_paid(native_grader: Grader, rows: list[Row]) -> None:
-    all_submissions: list[Submission] = []
-    for row in rows:
-        ((path, code),) = row["files"].items()
-        language = languages.find(path.rpartition(".")[2])
-        assert language is not None, row["name"]
-        need(language.name)
-        all_submissions += submissions(row["name"], language, code)
-    reports = grade_all(native_grader, all_submissions)
-    assert len(reports) > 100
+def language_of(row: Row) -> str:
+    ((path, _),) = row["files"].items()
+    language = languages.find(path.rpartition(".")[2])
+    assert language is not None, row["name"]
+    return language.name
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_no_forgery_is_paid(native_grader: Grader, rows: list[Row], name: str) -> None:
+    need(name)
+    language = languages.languages()[name]
+    reports = grade_all(
+        native_grader,
+        (
+            submission
+            for row in rows
+            if language_of(row) == name
+            for code in row["files"].values()
+            for submission in submissions(row["name"], language, code)
+        ),
+    )
+    assert reports
     assert {id: report.feedback for id, report in reports.items() if not report.graded} == {}
     assert [id for id, report in reports.items() if report.passed] == []
 
 
-def test_the_tests_pay_a_right_function(native_grader: Grader) -> None:
+def test_the_forgeries_are_in_these_languages(rows: list[Row]) -> None:
+    assert {language_of(row) for row in rows} == set(FORGED)
+
+
+RIGHT = {
+    "bash": "f(){ echo 2; }",
+    "cpp": "int f(int){return 2;}",
+    "csharp": "class A{static int f(int a){return 2;}}",
+    "go": "package main\nfunc F(n int) int { return 2 }",
+    "java": "class Problem{static int f(int a){return 2;}}",
+    "javascript": "function f(){return 2}",
+    "lua": "local function f() return 2 end",
+    "perl": "sub f{2}",
+    "php": "<?php function f($a){return 2;}",
+    "r": "f <- function(a) 2",
+    "ruby": "def f(a) 2 end",
+    "rust": "fn f(_:i32)->i32{2}",
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_tests_pay_a_right_function(native_grader: Grader, name: str) -> None:
     """Else nothing of the above would be shown: a suite that cannot be passed pays no forgery."""
-    right = {
-        "bash": "f(){ echo 2; }",
-        "cpp": "int f(int){return 2;}",
-        "csharp": "class A{static int f(int a){return 2;}}",
-        "java": "class Problem{static int f(int a){return 2;}}",
-        "javascript": "function f(){return 2}",
-        "lua": "local function f() return 2 end",
-        "perl": "sub f{2}",
-        "php": "<?php function f($a){return 2;}",
-        "r": "f <- function(a) 2",
-        "ruby": "def f(a) 2 end",
-        "rust": "fn f(_:i32)->i32{2}",
-    }
-    found = languages.languages()
-    reports = grade_all(
-        native_grader,
-        (list(submissions(name, found[name], code))[-1] for name, code in right.items()),
-    )
-    assert {id: report.feedback for id, report in reports.items() if report.passed != 1} == {}
+    need(name)
+    *_, submission = submissions(name, languages.languages()[name], RIGHT[name])
+    report = native_grader.grade(submission)
+    assert report.passed == 1, report.feedback
