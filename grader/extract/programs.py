@@ -32,6 +32,12 @@ _IN_TITLE = re.compile(
     r"(?:[-+][ \t]+)?(?:\d+[.)][ \t]+)?[*`]*(?i:file(?:name)?\b[: \t*`]*)?"
     rf"{_FILE}[*`]*(?:[ \t]*\([^()]*\))?"
 )
+_GUARD = re.compile(
+    r"(?>\s+|//[^\n]*\n|/\*(?s:.*?)\*/)*+"
+    r"#[ \t]*(?:pragma[ \t]+once|ifndef[ \t]+\w+\s*#[ \t]*define)\b"
+)
+"""How a header begins."""
+_INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"", re.MULTILINE)
 _TEST_FILE = re.compile(
     r"(?:.*/)?(?:tests?[_.-][^/]*|[^/]*[_.-](?:tests?|spec)\.\w+|[^/]*Tests?\.\w+)"
 )
@@ -137,6 +143,8 @@ def find_files(
         elif (name := _name_of(text, block, content)) is not None:
             named.pop(name, None)  # The last one counts, and is the last.
             named[name] = content
+    if not named and language is not None and language.headers:
+        named = _header_and_source(text, blocks, language)
     files = {
         path: content
         for path, content in named.items()
@@ -154,6 +162,23 @@ def find_files(
     else:
         fits = len(files) > 1 and belong_together(files, language)
     return _found_files(files, language) if len(files) > 1 and fits else None
+
+
+def _header_and_source(text: str, blocks: list[Block], language: Language) -> dict[str, str]:
+    """Return a block that must be the header which another one includes, and that other one.
+
+    Empty if that is not clear. The last of each kind counts.
+    """
+    own = [block.content(text) for block in blocks if block.word in language.names]
+    headers = [content for content in own if _GUARD.match(content)]
+    sources = [content for content in own if _INCLUDED.search(content) and content not in headers]
+    included = {path for content in sources for path in _INCLUDED.findall(content)}
+    if not headers or len(included) != 1:
+        return {}
+    (path,) = included
+    stem, _, ending = path.rpartition(".")
+    files = {path: headers[-1], f"{stem}{language.endings[0]}": sources[-1]}
+    return files if f".{ending}" in language.headers and not why_refused(list(files)) else {}
 
 
 def _found_files(files: dict[str, str], language: Language | None) -> FoundProgram:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from grader.languages.c import GCC_WORDS, MAIN, require_known_includes
+from grader.languages.c import GCC_WORDS, MAIN, require_known_includes, without_main
 from grader.languages.language import (
     PREBUILT,
     Assertions,
@@ -42,7 +42,7 @@ template <class T, size_t n> void show(ostream &out, const std::array<T, n> &all
 inline void show(ostream &out, bool value) { out << (value ? "true" : "false"); }
 inline void show(ostream &out, char value) { out << int(value); }
 inline void show(ostream &out, const std::nullopt_t &) { out << "nullopt"; }
-inline void show(ostream &out, const std::string &text) {
+inline void show(ostream &out, std::string_view text) {
     out << '"';
     for (char c : text) {
         if (c == '\\n') out << "\\\\n";
@@ -51,9 +51,10 @@ inline void show(ostream &out, const std::string &text) {
     }
     out << '"';
 }
-inline void show(ostream &out, const char *text) { show(out, std::string(text)); }
+inline void show(ostream &out, const std::string &text) { show(out, std::string_view(text)); }
+inline void show(ostream &out, const char *text) { show(out, std::string_view(text)); }
 template <class T> std::enable_if_t<std::is_integral_v<T>> show(ostream &out, T value) {
-    out << value;
+    out << +value;  // A number even if it is a byte.
 }
 template <class T> std::enable_if_t<std::is_floating_point_v<T>> show(ostream &out, T value) {
     out << std::setprecision(17) << double(value == 0 ? 0 : value);  // The two zeros are equal.
@@ -470,6 +471,7 @@ _CPP17 = Language(
     libraries={"testlib.h": Path(__file__).with_name("testlib.h").read_bytes()},
     run=("./program",),
     program=MAIN,
+    beside_tests=without_main,
     show=show,
     call=call,
     reserved=_RESERVED,

@@ -89,7 +89,9 @@ def _beside(task: Task, tests: ExpressionTests, language: Language, code: str) -
     path = tests.solution_path
     if path not in files:
         own = prepare(language, parts_of(code, language, task.suite.entry_point).code).code
-        files[path] = language.beside_tests(own) if language.beside_tests else own
+        files[path] = own
+    if language.beside_tests is not None:
+        files = {each: language.beside_tests(content) for each, content in files.items()}
     return Parts(code="", path=f"tests_of_the_suite.{ending}", others=files)
 
 

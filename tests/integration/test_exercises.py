@@ -314,11 +314,54 @@ def test_answer_in_cpp_may_be_two_blocks_or_one_of_the_files(grader: Grader) -> 
     for completion, files in (
         (named.replace("sums.h\n`", "### sums.h\n`").replace("sums.cpp\n", "### sums.cpp\n"), {}),
         (f"```cpp\n{alone}```\n", {}),
+        (f"The header:\n```cpp\n{header}```\n\nThe source:\n```cpp\n{source}```\n", {}),
         (f"```cpp\n{source}```\n", begun),
     ):
         suite = parse_label(exercise("cpp", **files))
         report = grader.grade(Submission(id="answer", completion=completion, suite=suite))
         assert report.verdict == "passed", (report.feedback, completion)
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "go", "java", "rust"])
+def test_main_that_the_answer_brings_along_is_not_run(grader: Grader, language: str) -> None:
+    main = {
+        "c": "int main(void) { return sum(0, 0) + 1; }\n",
+        "cpp": "int main() { return sums::sum({}); }\n",
+        "go": "func main() { panic(1) }\n",
+        "java": "class Main { public static void main(String[] all) { System.exit(1); } }\n",
+        "rust": "fn main() { panic!() }\n",
+    }[language]
+    source, header, end = RIGHT[language].partition("// file: sums.h\n")
+    report = grade(grader, language, f"{source}{main}{header}{end}")
+    assert report.verdict == "passed", report.feedback
+
+
+def test_thread_in_java_that_goes_on_does_not_matter(grader: Grader) -> None:
+    waits = "static { new Thread(() -> { while (true) Thread.onSpinWait(); }).start(); }"
+    code = RIGHT["java"].replace("public enum", f"{waits}\n    public enum")
+    report = grade(grader, "java", code)
+    assert report.verdict == "passed", report.feedback
+
+
+def test_value_in_cpp_may_be_a_byte_or_a_view_of_a_text(grader: Grader) -> None:
+    tests = (
+        '#include "sums.h"\n#include <catch2/catch.hpp>\n\nTEST_CASE("x") {\n'
+        "    REQUIRE('a' == sums::letter());\n    REQUIRE(sums::number() == 3);\n"
+        '    REQUIRE("a\\n" == sums::text());\n}\n'
+    )
+    form = (
+        "#include <cstdint>\n#include <string>\n#include <string_view>\nnamespace sums {{\n"
+        "inline {} letter() {{ return 'a'; }}\ninline {} number() {{ return 3; }}\n"
+        'inline {} text() {{ return "a\\n"; }}\n}}\n'
+    )
+    files = {
+        "sums.spec.h": tests,
+        ".meta/example.cpp": "",
+        ".meta/example.h": form.format("char", "int", "std::string"),
+    }
+    code = form.format("unsigned char", "std::int8_t", "std::string_view")
+    report = grade(grader, "cpp", code, **files)
+    assert (report.verdict, report.passed) == ("passed", 3), report.feedback
 
 
 def test_panic_ends_its_own_test_only(grader: Grader) -> None:

@@ -163,6 +163,21 @@ def test_first_line_of_a_block_names_its_file(form: str) -> None:
     assert found.note == "Took 2 files of C++17: helper.h, main.cpp."
 
 
+@pytest.mark.parametrize(
+    "guard", ["#pragma once\n", "// Help\n#ifndef HELPER_H\n#define HELPER_H\n"]
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_block_that_is_the_header_of_another_one_needs_no_name(guard: str, is_first: bool) -> None:
+    header, source = f"{guard}int one();", '#include "helper.h"\nint main() { return one(); }'
+    blocks = [fenced("cpp", each) for each in (header, source)]
+    answer = "\n\n".join(blocks if is_first else blocks[::-1])
+    found = extract(answer, language="cpp", is_program=True)
+    assert found.code == f"// file: helper.h\n{header}\n// file: helper.cpp\n{source}\n"
+    other = extract(answer.replace("helper.h", "../helper.h"), language="cpp", is_program=True)
+    assert other.code is not None
+    assert "main" in other.code
+
+
 @pytest.mark.parametrize("around", ["{}", "```cpp\n{}```", "Here:\n```\n{}\n```\nDone."])
 def test_several_files_may_be_in_one_text(around: str) -> None:
     found = extract(around.replace("{}", TWO_FILES), language="cpp", is_program=True)
