@@ -10,6 +10,7 @@ from grader.languages.language import (
     Matcher,
     ValueDriver,
     driver_source,
+    without_comments,
 )
 from grader.model.errors import SuiteError
 
@@ -74,7 +75,7 @@ _EXERCISE_HEAD = "#include <shown_for_tests>"
 _EXERCISE_DRIVER = driver_source("tests.c")
 _TEXTS = r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 _COMMENTS = r"//[^\n]*|/\*.*?\*/"
-_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
+_TEXT_OR_COMMENT = re.compile(rf"{_TEXTS}|{_COMMENTS}", re.DOTALL)
 _TEXT_OR_MAIN = re.compile(rf"(?P<text>{_TEXTS}|{_COMMENTS})|\bmain(?=\s*\()", re.DOTALL)
 _UNITY = re.compile(r'^#include[ \t]*"(?:test-framework/|vendor/)?unity\.h"[ \t]*$', re.MULTILINE)
 _INCLUDE = re.compile(r"^#[ \t]*include[ \t]*(?P<file><[^>\n]*>|\"[^\"\n]*\")", re.MULTILINE)
@@ -109,7 +110,7 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
     Raises:
         SuiteError: They include what is not there, or are not run by `RUN_TEST`.
     """
-    bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
+    bare = without_comments(source, _COMMENTS, _TEXTS)
     bare = _IGNORED.sub("", _UNITY.sub(_EXERCISE_HEAD, bare, count=1))
     require_known_includes(bare, path)
     tests = dict.fromkeys(_RUN.findall(bare))

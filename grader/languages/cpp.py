@@ -20,6 +20,7 @@ from grader.languages.language import (
     call_first,
     driver_source,
     lacking_nodes,
+    without_comments,
 )
 from grader.model.errors import SuiteError
 
@@ -188,7 +189,7 @@ _TEXTS = (
     r"""|(?<![\w'])'(?:\\[^\n][^'\n]*|[^'\\\n])')"""
 )
 _COMMENTS = r"//[^\n]*|/\*.*?\*/"
-_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
+_TEXT_OR_COMMENT = re.compile(rf"{_TEXTS}|{_COMMENTS}", re.DOTALL)
 _CATCH = re.compile(
     r"^#if\w*[^\n]*EXERCISM_TEST_SUITE[^\n]*\n(?:#(?:include|else)[^\n]*\n)+#endif[^\n]*$"
     r"|^#include[ \t]*[<\"](?:test/)?catch[^\n]*$",
@@ -217,7 +218,7 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
     Raises:
         SuiteError: A test has another form, or includes what is not there.
     """
-    bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
+    bare = without_comments(source, _COMMENTS, _TEXTS)
     bare = _CATCH.sub("", _CATCH.sub(_EXERCISE_HEAD, bare, count=1))
     require_known_includes(bare, path)
     if _EXERCISE_HEAD not in bare:

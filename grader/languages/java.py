@@ -20,6 +20,7 @@ from grader.languages.language import (
     lacking_nodes,
     split_equality,
     with_open_class,
+    without_comments,
 )
 from grader.model import MiB
 from grader.model.errors import SuiteError
@@ -199,7 +200,7 @@ _TEXTS = (
     r"""|'(?:\\.|[^'\\\n])*')"""
 )
 _COMMENTS = r"//[^\n]*|/\*.*?\*/"
-_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
+_TEXT_OR_COMMENT = re.compile(rf"{_TEXTS}|{_COMMENTS}", re.DOTALL)
 _OF_RUNNERS = re.compile(r"^import\s+(?:static\s+)?org\.(?:junit|assertj|hamcrest)\b[^;]*;", re.M)
 _TEST_CLASS = re.compile(r"^(?:public\s+)?class\s+(?P<name>\w+)\s*\{", re.MULTILINE)
 _ANNOTATION = re.compile(r"@(?P<name>\w+)(?P<arguments>\s*\()?")
@@ -224,7 +225,7 @@ def tests_program(source: str, _path: str, example: str) -> tuple[str, tuple[str
     Raises:
         SuiteError: It is written in another way.
     """
-    bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
+    bare = without_comments(source, _COMMENTS, _TEXTS)
     bare = _without_annotations(_OF_RUNNERS.sub("", _throwing(bare)))
     classes = [found["name"] for found in _TEST_CLASS.finditer(bare)]
     if len(classes) != 1 or _PACKAGE.search(bare):

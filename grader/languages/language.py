@@ -147,6 +147,18 @@ def lacking_nodes(code: str, definitions: Mapping[str, str]) -> str:
     )
 
 
+def without_comments(source: str, comments: str, texts: str) -> str:
+    """Return source with blanks in place of comments.
+
+    Args:
+        source: The source.
+        comments: A pattern of the language's comments.
+        texts: A pattern of its texts, in which nothing is a comment.
+    """
+    pattern = re.compile(f"(?P<text>{texts})|{comments}", re.DOTALL)
+    return pattern.sub(lambda found: found["text"] or re.sub(r"[^\n]", " ", found[0]), source)
+
+
 PREBUILT = "/opt/prebuilt"
 """Where compilers find what was made beforehand; they must do without it, too."""
 

@@ -14,6 +14,7 @@ from grader.languages.language import (
     ValueDriver,
     call_first,
     driver_source,
+    without_comments,
 )
 from grader.model.errors import SuiteError
 
@@ -46,7 +47,6 @@ def show(values: ValueDriver) -> str:
 
 _TEXTS = r"""(?s:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 _COMMENTS = r"//[^\n]*|#(?!\[)[^\n]*|/\*.*?\*/"
-_TEXT_OR_COMMENT = re.compile(rf"(?P<text>{_TEXTS})|{_COMMENTS}", re.DOTALL)
 _HEADER = re.compile(
     r"<\?php\b|\bdeclare\s*\([^)]*\)\s*;|^use\s+PHPUnit\\[\w\\]+\s*;", re.MULTILINE
 )
@@ -90,7 +90,7 @@ def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str,
         SuiteError: Tests get arguments, or expect an exception in another way than by its class and
             its message.
     """
-    bare = _TEXT_OR_COMMENT.sub(lambda found: found["text"] or "", source)
+    bare = without_comments(source, _COMMENTS, _TEXTS)
     bare = _TITLE.sub("", _HEADER.sub("", bare))
     if _PARAMETERS.search(bare) or "#[" in bare:
         message = "tests get their arguments from elsewhere"
@@ -104,7 +104,7 @@ def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str,
         shown = program[program.index("->expect") :]
         message = f"an exception is expected in an unknown way: {shown!r:.80}"
         raise SuiteError(message)
-    mask = _TEXT_OR_COMMENT.sub(lambda found: "_" * len(found[0]), program)
+    mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), program)
     taken = dict.fromkeys(
         name for found in _TAKEN.finditer(mask) if (name := found[found.lastgroup or 0])
     )

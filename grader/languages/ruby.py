@@ -13,6 +13,7 @@ from grader.languages.language import (
     TranslatedTests,
     ValueDriver,
     driver_source,
+    without_comments,
 )
 
 _SOURCE = "solution.rb"
@@ -109,7 +110,7 @@ def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str,
 
     What the tests take from the submission are the constants that they do not define.
     """
-    bare = _TEXT_OR_COMMENT.sub(lambda found: "" if found[0][0] == "#" else found[0], source)
+    bare = without_comments(source, r"#[^\n]*", _TEXTS)
     program = _with_brackets(_RAISED.sub(_raised, _AUTORUN.sub("", bare)))
     # Names of tests may tell what is expected.
     numbers = count()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, NoReturn
 
 from grader.languages import Assertions, in_type_of_call
+from grader.languages.language import without_comments
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 
@@ -49,6 +50,15 @@ class Code(NamedTuple):
 
     text: str
     mask: str
+
+    @classmethod
+    def of(cls, source: str, comments: str, texts: str = _TEXT) -> "Code":
+        """Return source without its comments.
+
+        They may contain expected values, which must not be in the submission's program.
+        """
+        text = without_comments(source, comments, texts)
+        return cls(text, _mask(text, texts))
 
     def cut(self, start: int, end: int) -> "Code":
         """Return the part between two places."""
@@ -115,10 +125,10 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
         message = f"the tests have {len(source)} characters; expected at most {_MAX_CHARS}"
         raise SuiteError(message)
     if how.read is not None:
-        return how.read(without_comments(source, how.comments)[0], entry_point)
+        return how.read(without_comments(source, how.comments, _TEXT), entry_point)
     if how.prepare is not None:
         source = how.prepare(source)
-    code = Code(*without_comments(source, how.comments))
+    code = Code.of(source, how.comments)
     found = list(_Reader(code, how, entry_point).assertions())
     code, found = _without_expected_names(code, found, how)
     calls = re.compile(rf"(?<![\w$]){re.escape(entry_point)}\s*\(")
@@ -206,20 +216,6 @@ def _put(values: dict[str, str], expression: str) -> str:
         parts = re.split(rf"\$?(?<!\w){re.escape(name)}(?!\w)", expression)
         expression = value.join(parts)
     return expression
-
-
-def without_comments(source: str, comments: str, texts: str = _TEXT) -> tuple[str, str]:
-    """Return source with blanks in place of comments, and its mask, with `_` inside texts.
-
-    Comments may contain expected values, which must not be in the submission's program.
-    """
-    pattern = re.compile(f"(?P<text>{texts})|{comments}", re.DOTALL)
-
-    def blank(found: re.Match[str]) -> str:
-        return found["text"] or re.sub(r"[^\n]", " ", found[0])
-
-    text = pattern.sub(blank, source)
-    return text, _mask(text, texts)
 
 
 def _mask(text: str, texts: str = _TEXT) -> str:

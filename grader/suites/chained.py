@@ -13,7 +13,7 @@ from grader.languages import Exercises
 from grader.languages.language import Matcher, Named
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
-from grader.suites.assertions import Code, without_comments
+from grader.suites.assertions import Code
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _NAME = re.compile(r"(?<![\w$.])(?!_+(?!\w))[A-Za-z_$][\w$]*(?![\w$]|\s*(?:=(?!=)|:(?!:)))")
@@ -78,7 +78,7 @@ def read_exercise(
     if not names:
         message = f"the tests take nothing from {solution_path}"
         raise SuiteError(message)
-    code = Code(*without_comments(program, how.comments, how.texts))
+    code = Code.of(program, how.comments, how.texts)
     if how.start.search(code.mask) is None:
         _refuse("the tests have no assertion", program)
     own = _own_names(code, names, how)
@@ -430,7 +430,7 @@ def _defines(name: str) -> re.Pattern[str]:
 
 
 def _mask(text: str, how: Exercises) -> str:
-    return without_comments(text, how.comments, how.texts)[1]
+    return Code.of(text, how.comments, how.texts).mask
 
 
 def _replaced(text: str, name: str, value: str, how: Exercises) -> str:

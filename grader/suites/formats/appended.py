@@ -17,7 +17,7 @@ from grader import languages
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields
-from grader.suites.assertions import read_assertions, without_comments
+from grader.suites.assertions import Code, read_assertions
 from grader.suites.format import Format, Row, field_sets
 
 _IMPORT = re.compile(
@@ -51,7 +51,7 @@ def read(row: Row) -> TestSuite:
         raise LabelError(message)
     prompt = _CRATE.sub("", fields.text(row, "prompt"))
     declaration = _CRATE.sub("", fields.optional_text(row, "declaration") or "")
-    if not without_comments(prompt, language.assertions.comments)[0].strip():
+    if not Code.of(prompt, language.assertions.comments).text.strip():
         prompt += declaration
     prompt = f"{prompt.rstrip()}\n"
     entry_point = fields.optional_text(row, "entry_point") or _last_name(declaration)
