@@ -24,8 +24,9 @@ def main() -> None:
 def _open_standard_streams() -> None:
     """Open the standard streams that are closed.
 
-    Otherwise the next opened file would get the descriptor of a stream, and the printed output.
-    What is printed is dropped, as by Python itself, but rows cannot be written to the descriptor.
+    If one stayed closed, the next file that is opened would get its descriptor, and with it what is
+    printed. What is printed to a stream that is opened here is dropped, as by Python itself. But
+    rows cannot be written to its descriptor, so that they are not lost in silence.
     """
     for number in range(3):
         try:

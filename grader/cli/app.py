@@ -66,14 +66,14 @@ _USER_ERRORS = (ConfigurationError, InputError, ImageNotFoundError)
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_WAY = (errno.EACCES, errno.ENAMETOOLONG)
-"""If a path is too long, or in a folder that the user may not enter, even asking for it fails."""
+"""If a path is too long, or in a folder that the user may not enter, even looking for it fails."""
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code.
 
     Args:
-        arguments: Default: those of this process.
+        arguments: None for those of this process.
     """
     _print_in_any_encoding()
     try:

@@ -39,7 +39,7 @@ def terminal(*, err: bool) -> "Console | None":
 
 
 def show_log(*, verbose: bool) -> None:
-    """Show the grader's log if `verbose`; else none of it, since the summary has the result."""
+    """Show the grader's log if `verbose` is set; otherwise none, since there is a summary."""
     if verbose:
         handler = logging.StreamHandler()
         handler.setFormatter(_VisibleFormatter("%(asctime)s %(levelname)s %(message)s"))

@@ -87,7 +87,7 @@ class Graders:
                 opened.close()
 
     def _open_tests(self) -> "FutureGrader":
-        """Return a grader of this process, or of elsewhere if the settings name one."""
+        """Return a grader of this process, or of a queue or service that the settings name."""
         with self._lock:
             if self._tests is None:
                 if self._settings.broker is None and self._settings.url is None:

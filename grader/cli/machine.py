@@ -14,7 +14,8 @@ from grader.sandbox.native import needs
 
 _DISTRIBUTION = "grader-rl"
 _PACKAGES = ("grader", "sandbox_images")
-"""What it installs. The index has an unrelated project with a package `grader`."""
+"""What the distribution installs. On the public index, another project has a package `grader`,
+too."""
 
 
 class DiagnosticStatus(StrEnum):

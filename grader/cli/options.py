@@ -87,7 +87,7 @@ def choose(sets: Sequence[str] | None = None, **flags: Any) -> Chosen:
 
     Args:
         sets: Texts of the form "key=value".
-        flags: By setting, the value of its option; None: not given.
+        flags: The value of the option of each setting; None if it was not given.
 
     Raises:
         ConfigurationError: A setting is unknown, or a value does not fit.

@@ -24,7 +24,7 @@ class Progress(Protocol):
         """Count one thing.
 
         Args:
-            behind: Share of the input that is done, in [0, 1]; None: unknown.
+            behind: Share of the input that is done, in [0, 1]; None if that is unknown.
             good: Whether the thing counts as good.
         """
 

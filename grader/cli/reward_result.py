@@ -22,9 +22,9 @@ class RewardResult:
     """The result for one sample."""
 
     reward: float | None
-    """None: the function left the sample out."""
+    """None if the function left the sample out."""
     score: float | None = None
-    """None: the function returned none. NaN: dynamic filtering is to drop the sample."""
+    """None if the function returned none; NaN if dynamic filtering is to drop the sample."""
     logs: Mapping[str, float] = field(default_factory=dict)
     form: str
     """The kind of value that it was."""

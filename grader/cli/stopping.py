@@ -25,7 +25,7 @@ _ENDING_S = 3.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 _ENDED = 0
-"""What work that has ended sends in place of a signal's number."""
+"""Sent in place of a signal's number when the work has ended."""
 
 
 class Stop:
@@ -36,11 +36,11 @@ class Stop:
         self._is_set = False
 
     def add(self, close: Callable[[], None]) -> None:
-        """Have something closed if the command is stopped, so that the work cannot wait for it."""
+        """Close something if the command is stopped, so that the work stops waiting for it."""
         self._closers.append(close)
 
     def check(self) -> None:
-        """Check that what was just done counts: after a stop, closing may have cut it short.
+        """Check that the command was not stopped, which may have cut short what was just done.
 
         Raises:
             GradingStoppedError: The command was stopped.
@@ -64,7 +64,7 @@ def run_stoppable(work: Callable[[Stop], T], *, advice: str) -> T:
     released; closing would then wait for this lock for ever.
 
     Args:
-        work: Gets what tells it to stop.
+        work: Is called with the `Stop` that tells it to stop.
         advice: Printed after a stop: what the user can do next.
 
     Raises:

@@ -80,7 +80,7 @@ def _lines(summary: "Summary", earlier: int, elapsed_s: float) -> Iterator[str]:
 
 
 def _limited(summary: "Summary") -> str:
-    """Return the share of the CPU time that samples took which reached a limit.
+    """Say which share of the CPU time went to samples that reached a limit.
 
     It explains a low rate.
     """

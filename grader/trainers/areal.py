@@ -22,10 +22,11 @@ _LOOK_S = 0.1
 
 
 class _Trainer:
-    """Detects in the pool's processes that the trainer, which forked them, ends.
+    """Notices in the processes of the pool that the trainer, which forked them, has ended.
 
     When the trainer exits, Python waits until the pool has run all queued calls. If the trainer is
-    killed, the pool's processes stay behind. In both cases a pipe is closed, which they notice.
+    killed, the pool's processes stay behind. In both cases the last process that could write to a
+    pipe is gone, which they notice.
     """
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ def _rewards() -> Any:
 
 
 def _asked(messages: Any) -> object:
-    """Return a conversation without the response to grade, if that is its last turn."""
+    """Return a conversation; if its last turn is the response to grade, without that turn."""
     if isinstance(messages, list) and messages and messages[-1].get("role") == "assistant":
         return messages[:-1]
     return messages

@@ -38,8 +38,8 @@ class CodeGrading:
 
         Args:
             message_log_batch: The messages of each conversation.
-            metadata: For each conversation `extra_env_info` of its row: the column `label`, or the
-                columns of a known format.
+            metadata: `extra_env_info` of the row of each conversation. It has the column `label`,
+                or the columns of a known format.
 
         Returns:
             NeMo-RL's `EnvironmentReturn`. A response that could not be graded has the neutral
@@ -75,7 +75,7 @@ class CodeGrading:
 
 
 def register(name: str = "grader") -> None:
-    """Register the environment, and the Python of its actor, with NeMo-RL."""
+    """Register the environment with NeMo-RL, and say which Python runs its actor."""
     from nemo_rl.distributed.ray_actor_environment_registry import ACTOR_ENVIRONMENT_REGISTRY
     from nemo_rl.distributed.virtual_cluster import PY_EXECUTABLES
     from nemo_rl.environments.utils import register_env

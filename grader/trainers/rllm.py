@@ -14,8 +14,8 @@ def code_reward(task_info: Mapping[str, object], action: object) -> Any:
     """Return the reward of one action.
 
     Args:
-        task_info: The row. Its column `label` is the label, or else the row itself, which has a
-            `ground_truth` in rLLM.
+        task_info: The row. The label is its column `label` or, if there is none, the row itself,
+            which has a `ground_truth` in rLLM.
         action: The response, or an `Action` that holds it.
 
     Returns:

@@ -37,8 +37,8 @@ def rate_one(sample: Sample, *, task: str | None = None, deadline_s: float | Non
 
     Args:
         sample: What to grade.
-        task: Used if its label names none; None: the one in the settings.
-        deadline_s: Seconds after which grading is given up; None: as in the settings.
+        task: The task of samples whose label names none; None for the one in the settings.
+        deadline_s: Seconds after which grading is given up; None for those of the settings.
 
     Raises:
         ConfigurationError: As `ready_core`.
@@ -101,7 +101,7 @@ def dataset_of(row: Mapping[str, object]) -> str:
 
 
 def label_of(row: Mapping[str, object]) -> object:
-    """Return the label of a dataset's row: its column `label`, or else the row itself.
+    """Return the label of a dataset's row: its column `label` or, without one, the row itself.
 
     A row can be a label, because the columns of open-r1, verl, rLLM, MBPP, APPS and others are
     known formats. See docs/formats.md.

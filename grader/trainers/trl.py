@@ -153,7 +153,7 @@ def _row(columns: Mapping[str, Any], index: int, prompt: object) -> dict[str, ob
 
 
 def _means(ratings: Sequence[Rating]) -> dict[str, float]:
-    """Return the mean of each log: of verdicts over all samples, of others over those with it."""
+    """Return the mean of each log: over all samples for verdicts, else over those that have it."""
     means: dict[str, float] = {}
     for key in LOG_KEYS:
         is_rate = key == "graded" or key.startswith("verdict_")

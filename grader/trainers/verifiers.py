@@ -43,7 +43,7 @@ async def code_reward(task: TaskData, trace: Trace) -> float:
     """Return the reward of a rollout's last reply, and log all numbers of its rating.
 
     Args:
-        task: The row. Its field `label` is the label, or else all of its fields.
+        task: The row. The label is its field `label` or, if there is none, all of its fields.
         trace: The rollout.
 
     Raises:

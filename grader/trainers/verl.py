@@ -48,9 +48,9 @@ async def compute_score(
         data_source: The source of the row; it selects the task if the label names none.
         solution_str: The response, without special tokens.
         ground_truth: The label, as in the dataset.
-        extra_info: Of the row; not used.
-        task: The task of rows of unknown sources; None: the one in the settings. This and the next
-            two come from `reward_kwargs`.
+        extra_info: The row's; not used.
+        task: The task of rows whose source is unknown; None for the one in the settings. This
+            argument and the next two come from `reward_kwargs`.
         sources: The tasks of more sources, such as `{"my/math": "math"}`.
         raise_ungraded: Whether to raise if the sample could not be graded. verl 0.9 then leaves
             the sample out; earlier releases stop.
@@ -126,7 +126,7 @@ def compute_score_prime(
 def _task_of(
     data_source: str | None, task: str | None, sources: Mapping[str, str] | None
 ) -> str | None:
-    """Return the task of a row by its source; else the given one."""
+    """Return the task that the source of a row stands for; if it stands for none, the given one."""
     source = data_source or ""
     if sources is not None and source in sources:
         return sources[source]

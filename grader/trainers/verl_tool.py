@@ -56,7 +56,7 @@ class PythonTool(BaseTool):  # type: ignore[misc]
         """Open nothing yet; settings come from the environment and `grader.toml`.
 
         Args:
-            config: Of the tool; nothing in it matters here.
+            config: The tool's configuration; not used.
             tool_schema: None for one with a function `python` that takes `code`.
         """
         super().__init__(config, tool_schema or _schema())
@@ -73,7 +73,7 @@ class PythonTool(BaseTool):  # type: ignore[misc]
         Args:
             instance_id: From `create`.
             parameters: `code`.
-            given: verl's `agent_data`, if it has one: the trajectory that has the notebook.
+            given: May have verl's `agent_data`: the trajectory, to which the notebook belongs.
         """
         code = parameters.get("code")
         if not isinstance(code, str):

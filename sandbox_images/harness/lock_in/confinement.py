@@ -59,7 +59,8 @@ _COVERED = ("/sys", "/dev/mqueue")
 
 ENVIRONMENT = {
     "HOME": WORK,
-    # Else importing pandas starts a thread that never ends, and a session would keep no such cell.
+    # Otherwise, importing pandas starts a thread that never ends, and a session keeps no cell that
+    # leaves a thread.
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "LANG": "C.UTF-8",
     "LOGNAME": "submission",
@@ -134,8 +135,8 @@ class Confinement:
 
         Args:
             control: To the supervisor, which gets a message when a fork is locked in. The fork then
-                closes its descriptor, like every other one of the harness, but must not free the
-                object, which would close whatever has the number by then.
+                closes the descriptor, as it closes all of the harness. It must keep the object: if
+                that were freed, it would close whatever has the same number by then.
             room: For the runs, if the kernel has no mount namespaces.
         """
         self._signals = signals.SetAside()
@@ -178,7 +179,7 @@ class Confinement:
         return lambda: self._enter(order, first, last)
 
     def _calls(self, order: RunOrder) -> tuple[Calls, Calls, int]:
-        """Return what `_write_down` returns, from the last order like this one if it can be."""
+        """Return what `_write_down` returned for the last order like this one, or returns now."""
         key = (
             _reads_payload(order),
             bool(order.command),
@@ -215,7 +216,7 @@ class Confinement:
     def _write_down(self, order: RunOrder) -> tuple[Calls, Calls, int]:
         """Return the calls before the submission's files are put in place, and those after.
 
-        The number is that of the first file that is opened in between.
+        The number is the descriptor of the first file that is opened in between.
         """
         is_full = self._room is None
         limits = order.limits
@@ -228,8 +229,8 @@ class Confinement:
         first.add("openat", AT_FDCWD, b"/proc/self", os.O_RDONLY)
         _write_file(first, proc_self, other, "oom_score_adj", "1000")
         if is_full:
-            # What the run may write comes on top of the files that it is given. Else a submission
-            # that is longer than the limit would look like a broken slot.
+            # What the run may write comes on top of the files that it is given. If they counted, a
+            # submission that is longer than the limit would look like a broken slot.
             _mount_work_area(
                 first,
                 limits["work_bytes"] + order.staged_bytes,
@@ -239,7 +240,8 @@ class Confinement:
         if _reads_payload(order):
             last.add("dup3", order.payload, 0, 0)
         else:
-            # Not that of the zygote: flags and locks stay with an open file, which later runs have.
+            # Not that of the zygote, since later runs would find the flags and locks of this one on
+            # it.
             last.add("close", 0)
             last.add("openat", AT_FDCWD, os.devnull.encode(), os.O_RDONLY)
         last.add("dup3", order.stdout, 1, 0)
@@ -256,7 +258,7 @@ class Confinement:
         rules = self._filter
         if order.program == "session":
             rules = self._session_filter
-            # Its states stay while steps run, and a step could look into them otherwise.
+            # Its states stay while steps run. This keeps a step from looking into them.
             last.add("prctl", namespaces.PR_SET_DUMPABLE, 0)
         if order.command:
             for descriptor in (order.payload, order.report):
@@ -269,9 +271,9 @@ class Confinement:
         if listener is not None:
             last.add("close", listener)
         last.add("close", control)
-        # Only now: no process may send a descriptor if its user has more of them under way than the
-        # process may open. Submissions in other slots, which may have the same user, can have more
-        # under way than a run may open.
+        # Only now, after the last descriptor was sent: the kernel refuses to send one if more
+        # descriptors of the user are under way than the process may open. Submissions in other
+        # slots may have the same user, and more descriptors under way than a run may open.
         _add_rlimit(last, resource.RLIMIT_NOFILE, _OPEN_FILES)
         return first, last, other
 
@@ -305,7 +307,7 @@ def _mount_work_area(calls: Calls, work_bytes: int, work_files: int) -> None:
     # A session restores what is in these folders, and nothing beside them.
     flags = _SAFE | namespaces.MS_BIND | namespaces.MS_REMOUNT | namespaces.MS_RDONLY
     calls.add("mount", b"none", _BASE.encode(), 0, flags, of=_BASE)
-    # Read-only: else a process could lower the oom_score_adj by which it is killed first.
+    # Read-only, or a process could lower the oom_score_adj by which it is killed first.
     flags = _SAFE | namespaces.MS_NOEXEC | namespaces.MS_RDONLY
     calls.add("mount", b"proc", b"/proc", b"proc", flags, b"subset=pid", of="/proc")
 
@@ -374,7 +376,7 @@ def stage(bundle: Bundle, descriptor: int, mode: int = 0o644) -> None:
         os.close(file)
     for path, (start, size) in bundle.files.items():
         file = _create(path, mode)
-        # Past this process's memory, which counts as the run's.
+        # By the kernel, without a copy in this process's memory, which counts as the run's.
         end = start + size
         while start < end:
             start += os.sendfile(file, descriptor, start, end - start)
@@ -431,8 +433,9 @@ def _set_rlimits(calls: Calls, limits: dict[str, Any], *, is_full: bool, is_comm
     """Set the per-process limits, which back up those of the supervisor."""
     values = {
         resource.RLIMIT_CORE: CORE_BYTES,
-        # The kernel counts in whole ticks: on a busy machine a sixth more than was used. And its
-        # signal does not name the limit. So this one is only for when the supervisor is late.
+        # The kernel counts in whole ticks, on a busy machine a sixth more than was used, and its
+        # signal does not tell which limit was hit. So this limit is higher than that of the
+        # supervisor, and acts only if the supervisor is late.
         resource.RLIMIT_CPU: 2 * int(limits["cpu_time_s"]) + 2,
         resource.RLIMIT_FSIZE: limits["work_bytes"],
         # gVisor lets a user have one process more.

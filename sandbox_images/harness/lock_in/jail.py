@@ -172,7 +172,7 @@ def _make_file(path: str, content: bytes) -> None:
 
 
 def _make_device(outside: str, target: str) -> None:
-    """Make a device node like one of the host; if only the host's root may, bind the host's."""
+    """Make a device node like one of the host; if that is not allowed, bind the host's."""
     try:
         os.mknod(target, stat.S_IFCHR, os.stat(outside).st_rdev)
     except PermissionError:
@@ -182,10 +182,10 @@ def _make_device(outside: str, target: str) -> None:
 
 
 def _show(outside: str, target: str, *, mounted: list[str], nothing: str) -> None:
-    """Show a folder read-only, such that locks on its files are heard in this jail only.
+    """Show a folder read-only, such that locks on its files have no effect outside of this jail.
 
-    For that it is the lower layer of an overlay, whose files are not the host's to the kernel. If
-    the kernel refuses that, the folder is bound.
+    For that, it becomes the lower layer of an overlay, whose files are for the kernel other files
+    than those of the host. If the kernel refuses that, the folder is bound.
 
     Args:
         outside: The folder.
@@ -203,7 +203,8 @@ def _show(outside: str, target: str, *, mounted: list[str], nothing: str) -> Non
         return
     for place in _topmost_below(outside, mounted):
         inside = target + place.removeprefix(outside)
-        # What the overlay lacks was covered by a later mount above it, and is not to be seen.
+        # If the overlay lacks a place, a later mount above it covers the place, which then stays
+        # hidden.
         if os.path.exists(inside):
             _bind(place, inside, _ATTRIBUTE_READ_ONLY | _ATTRIBUTE_NO_DEVICES)
 

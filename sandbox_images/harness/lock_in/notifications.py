@@ -22,7 +22,7 @@ _MAX_NAMES = 16
 
 
 class Guard:
-    """Decides which processes a step of a session may send signals to: not those of states."""
+    """Decides which processes a step of a session may send signals to: all but those of states."""
 
     def __init__(self, pids: Iterable[int]) -> None:
         """Protect these processes. Each must stay in its process group meanwhile."""

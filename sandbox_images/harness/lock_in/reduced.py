@@ -123,7 +123,7 @@ def is_crowded(allowed: int, staged: list[str]) -> bool:
             except OSError as error:
                 if error.errno == errno.ENAMETOOLONG:
                     return True
-                # Else the run has removed it, or is over.
+                # If it is not there, the run has removed it, or is over.
     return left < 0
 
 
@@ -176,8 +176,9 @@ class Room:
         """End the last run's processes and unmount its files.
 
         Returns:
-            Whether all is gone. Else the kernel keeps some of the files as long as the slot lasts,
-            because of descriptors on their way between sockets, but no later run can reach them.
+            Whether all is gone. If not, the kernel keeps some of the files as long as the slot
+            lasts, because of descriptors on their way between sockets, but no later run can reach
+            them.
 
         Raises:
             OSError: Processes of the run are left; the slot cannot be used again.

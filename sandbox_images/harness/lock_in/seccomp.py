@@ -228,7 +228,7 @@ uses it, and its code in the kernel has had holes."""
 
 _RLIMIT_CORE = 4
 _PRETEND = 0
-"""As an error: the call does nothing and reports success."""
+"""In place of an error: the call does nothing and reports success."""
 _LIMITS = ReadOnly(argument=1, value=_RLIMIT_CORE, written=2, error=_PRETEND)
 """No process may change the limit on cores: see `confinement.CORE_BYTES`. Programs that change it
 want no cores, and get none anyway."""
@@ -454,8 +454,9 @@ def _ranges(blocks: Mapping[int, _Block], *, x32: bool) -> Iterator[tuple[int, _
 class _Search:
     """Instructions that find the range of the loaded number and give its answer.
 
-    They are put down from the last to the first, since jumps go forward. Ranges share their answers
-    where a jump can reach them: to install a filter takes time for each instruction, in every run.
+    They are put down from the last to the first, since jumps only go forward. Ranges share an
+    answer if a jump can reach it, since each instruction costs every run time when the filter is
+    installed.
     """
 
     def __init__(self) -> None:

@@ -21,8 +21,8 @@ from sandbox_images.harness.kernel.calls import Calls
 
 MAX_MESSAGE_BYTES = 64 * 1024
 MAX_DESCRIPTORS = 8
-# To call these touches less memory than what they come from, which makes an enum of each flag, and
-# looks for the encoding of each text.
+# These touch less memory than what they are made from: `socket` makes an enum of each flag, and
+# `json` looks for the encoding of each text.
 _CUT_OFF = int(socket.MSG_CTRUNC)
 _to_json = json.JSONEncoder().encode
 _from_json = json.JSONDecoder().decode
@@ -60,9 +60,9 @@ class RunOrder(NamedTuple):
     code: int | None = None
     """Descriptor: the code that the runs of a batch have in common; see `runners.shared_code`."""
     command: tuple[str, ...] = ()
-    """What the process executes in place of Python code; empty if it executes none."""
+    """The command that the process executes in place of Python code; empty if there is none."""
     environment: Mapping[str, str] = MappingProxyType({})
-    """The command's variables; in a message, those besides what every run has."""
+    """The command's variables. A message has only those that not every run has."""
     executable: str = ""
     """The command's program file, which the zygote finds."""
 
@@ -189,7 +189,7 @@ class Parcel(NamedTuple):
 
     descriptor: int
     bytes: int
-    """What its files will take of a work area."""
+    """How many bytes its files will take in a work area."""
     files: int
     """How many there will be, folders included."""
     source_bytes: int = 0
@@ -283,12 +283,12 @@ def _require_inside(path: str) -> None:
 
 
 def read_bundle(descriptor: int) -> Bundle:
-    """Read what `write_bundle` wrote, leaving the descriptor's offset alone."""
+    """Read what `write_bundle` wrote, without moving the descriptor's offset."""
     head, start = _read_head(descriptor)
     source_path = ""
     texts: list[str | None] = []
     files: dict[str, Span] = {}
-    # Every fork does this, so it makes few objects: each one more may copy a page.
+    # Every fork does this, so it makes few objects: each of them may cost the copy of a page.
     for entry in head.split("\0"):
         number, _, path = entry.partition(" ")
         size = int(number)
@@ -338,7 +338,7 @@ def read_span(descriptor: int, span: Span) -> bytes:
 
 @contextlib.contextmanager
 def nothing() -> Iterator[int]:
-    """Provide a descriptor of /dev/null, for one run: flags and locks stay with an open file."""
+    """Open /dev/null for one run: runs that shared the open file would share flags and locks."""
     descriptor = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     try:
         yield descriptor

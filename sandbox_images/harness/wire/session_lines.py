@@ -15,7 +15,8 @@ REAP = "reap"
 """Asks a state for the wait status of the process that it forked last."""
 
 FORKED = b"f"
-"""The new process waits for its order. The one that forked it says that it has closed its line."""
+"""From a new process: it waits for its order. From the one that forked it: it has closed its copy
+of the new line."""
 BEGUN = b"b"
 """The process begins to execute its cell."""
 PARKED = b"p"
@@ -68,6 +69,7 @@ def hear(line: socket.socket) -> Said | None:
     for level, kind, content in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
             pid, _user, _group = _CREDENTIALS.unpack(content[: _CREDENTIALS.size])
-            # gVisor says 0 if it has ended. A signal to 0 is one to our own group.
+            # On gVisor, the number is 0 if the process has ended. A signal to 0 would go to our
+            # group.
             return Said(data, pid) if data and pid not in (0, os.getpid()) else None
     return None

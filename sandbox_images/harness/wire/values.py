@@ -72,7 +72,7 @@ def encode(value: object) -> Json:
 
 
 class _Encoder:
-    """One encoding: counts the nodes, so that shared references cannot blow up."""
+    """One encoding. Counts the nodes, since an object is written as often as it is found."""
 
     def __init__(self) -> None:
         self._nodes = 0
@@ -198,7 +198,7 @@ _ENCODERS: dict[type, Callable[[_Encoder, Any, int], Json]] = {
 def decode(encoded: Json, *, max_nodes: int = MAX_NODES) -> Any:
     """Return the value that `encode` was given, or its plain equivalent.
 
-    A numpy array comes back as one if numpy is already imported, else as nested lists.
+    A numpy array comes back as one if numpy is already imported; otherwise as nested lists.
 
     Args:
         encoded: What `json` made of the text. The caller limits its size.
@@ -216,7 +216,7 @@ def decode(encoded: Json, *, max_nodes: int = MAX_NODES) -> Any:
 
 
 def holds_array(encoded: Json) -> bool:
-    """Return whether an encoded value is, or has in it, a numpy array."""
+    """Return whether an encoded value is, or contains, a numpy array."""
     waiting = [encoded]
     while waiting:
         value = waiting.pop()
