@@ -24,7 +24,7 @@ _WORDS = ErrorWords(
 def show(values: ValueDriver) -> str:
     """Show the values of expressions, quoted as Bash itself quotes.
 
-    Those of exercises keep all characters but line breaks, so that a part of a value is a part of
+    Values of exercises keep all characters but line breaks, so that a part of a value is a part of
     what is shown.
     """
     form = "printf '\\n%s %s %q\\n' {mark} {number} {expression}"
@@ -62,7 +62,7 @@ _IDLE = re.compile(
     r"[ \t]*(?:\w+[ \t]*\(\)[ \t]*\{|\}|local(?:[ \t]+\w+)+|test_\w+|rm[ \t].*"
     r"|echo[ \t]+\"[^\">]*\")?[ \t]*"
 )
-"""A line without which the assertions say the same."""
+"""A line that the assertions do not depend on."""
 _NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _VARIABLE = re.compile(r'"?\$\{?(\w+)\}?"?')
 
@@ -128,7 +128,7 @@ def _value_of(side: str, values: dict[str, str]) -> str:
 
 
 _WORD = r"""(?>"(?:\\.|[^"\\`])*+"|\$'(?:\\.|[^'\\])*+'|'[^']*+'|\\.|[^\s"'`\\;&|<>()])++"""
-"""A word. What double quotes expand, `_names` checks."""
+"""A word. `_names` checks what its double quotes expand."""
 _FUNCTION = re.compile(
     r"^(?P<name>\w+)[ \t]*\(\)[ \t]*\{\n(?P<body>.*?)^\}\n", re.MULTILINE | re.DOTALL
 )
@@ -234,7 +234,8 @@ def _read_test(
                 _refuse(each[0])
             looks, expected, contains = asserted
             if looks in _STATUSES and after is not None and after["assertion"]:
-                # Looked at with what follows. Alone, a program that does nothing would pass it.
+                # Compared together with the next assertion: alone, a program that does nothing
+                # would pass it.
                 status = f"{looks} "
                 continue
             actual = f"{looks} printf yes" if looks in _STATUSES else f"{status}{looks} {run}"

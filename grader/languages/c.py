@@ -60,7 +60,7 @@ def show(values: ValueDriver) -> str:
     tests = values.statements('shown_for_tests("\\n{mark} {number} ", {expression})', end=";")
     if not values.around:
         tests = f"int main(void) {{\n{tests}\n}}"
-    if values.around and not values.code:  # That of an exercise is beside the tests.
+    if values.around and not values.code:  # The code of an exercise is a file of its own.
         return tests.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
     return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, tests])
 
@@ -129,9 +129,10 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
 
 
 def _number(type: str) -> Matcher:
-    """Return what an assertion compares that converts both sides to a type.
+    """Return what is compared by an assertion that converts both sides to a type.
 
-    The actual value is evaluated beside the other one, too, as later assertions may rest on it.
+    The expected side evaluates the actual value as well, since later assertions may need its
+    effects.
     """
     return Matcher(
         actual=f"(long long)({type})({{actual}})",

@@ -113,7 +113,7 @@ _BEFORE_CODE = """#define main main_of_the_answer
 def show(values: ValueDriver) -> str:
     """Show the values of expressions, if they are numbers, texts and containers of these.
 
-    What the answer brings along to try it out is not what is run.
+    If the answer has a `main` to try itself out, that is not run.
     """
     statements = values.statements(
         'shown_for_tests::line("\\n{mark} {number} ", {expression})', end=";"
@@ -121,7 +121,7 @@ def show(values: ValueDriver) -> str:
     if not values.around:
         statements = f"int main() {{\n{statements}\n}}"
     if values.around and not values.code:
-        # That of an exercise is beside the tests, and comes first as in these.
+        # The code of an exercise is a file beside the tests, which include it themselves.
         return statements.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
     # Tests are written for the names that the problem's own code makes known.
     return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, statements])
@@ -142,8 +142,8 @@ _NODES = {
 def call(driver: CallDriver) -> str:
     """Read arguments as the parameters of the function want them, and show what it returns.
 
-    Of several functions of the name, the one is called that has as many parameters as there are
-    arguments: only that one fits the templates of `_chosen`.
+    If several functions have the name, the one with as many parameters as there are arguments is
+    called, since only it fits the templates of `_chosen`.
     """
     called = driver.function if driver.holder is None else f"{driver.holder}::{driver.function}"
     main = f'int main() {{ shown_for_tests::chosen("\\n{driver.mark} 0 ", &{called}); }}'
@@ -267,7 +267,7 @@ def _end(mask: str, start: int) -> int:
     """Return where the bracket closes that is open at a place, in source without texts.
 
     Raises:
-        SuiteError: Nowhere.
+        SuiteError: It does not close.
     """
     depth = 1
     for index in range(start, len(mask)):
@@ -300,7 +300,7 @@ def _sections(body: str) -> list[str]:
 
 
 def _plain(type: str) -> str:
-    """Return the type of a value that is declared so."""
+    """Return the type of the values of variables that are declared with a type."""
     return re.sub(r"\b(?:static|const|constexpr)\b|[&*]", "", type).strip()
 
 
@@ -334,7 +334,7 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
             if not mask[after:].lstrip().startswith(";"):
                 continue
         first = re.match(r"\w+", value)
-        if first is None or first[0] not in made:  # Else it is a call, whose result is copied.
+        if first is None or first[0] not in made:  # If it is, this is a call.
             start, close = ("(", ")") if found["open"] == "(" else ("{", "}")
             value = f"{_one_word(type)}{start}{value}{close}"
         parts.append(f"{source[end : found.end('name')]} = {value}")
@@ -349,7 +349,7 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
 
 
 _VALUE = "(static_cast<void>({actual}), shown_for_tests::as<decltype({actual})>({expected}))"
-"""The actual value is evaluated, too, as it may be what later assertions rest on."""
+"""The actual value is evaluated as well, since later assertions may need its effects."""
 _THROWS = "shown_for_tests::throws<{kind}>([&]() {{ static_cast<void>({{actual}}); }})"
 _EQUAL = Matcher(either_first=True, expected=_VALUE)
 _TRUE = Matcher(
@@ -428,7 +428,7 @@ def _precompiled(standard: str) -> Prebuilt:
     flags = (part.replace("gnu++17", standard) for part in _FLAGS)
     return Prebuilt(
         path=f"bits/stdc++.h.gch/{standard}",
-        # What GCC reads if it cannot take the other, such as for a second inclusion.
+        # What GCC reads if it cannot use the precompiled one, such as for a second inclusion.
         source_path="bits/stdc++.h",
         source="#include_next <bits/stdc++.h>\n",
         command=(*flags, "-x", "c++-header", "{source}", "-o", "{file}"),

@@ -48,7 +48,7 @@ _SHOW_SEEN = (
 
 
 def imported_files(files: Mapping[str, str]) -> dict[str, str]:
-    """Return copies of the files in folders, where the paths by which they are imported lead.
+    """Return copies of files in folders, at the places to which the paths of imports lead.
 
     `shapes/area.go` is imported as `shapes` or, with any name of the module, `name/shapes`.
     """
@@ -147,7 +147,7 @@ def call(driver: CallDriver) -> str:
 def call_tests(source: str) -> str:
     """Make a program of the functions that `go test` would call.
 
-    They may define functions that only their assertions called; Go wants every one to be used.
+    Go refuses local functions that are not used, such as those that only assertions called.
     """
 
     def use_all(test: re.Match[str]) -> str:

@@ -24,8 +24,8 @@ import qualified Text.Show as ShownForTests (show)
 def show(values: ValueDriver) -> str:
     """Show the values of expressions by `show`.
 
-    What the answer brings along to try itself out is not what is run. If it imports nothing, it may
-    use what the problem imports.
+    If the answer has a `main` to try itself out, that is not run. If it imports nothing, it may use
+    what the problem imports.
     """
     code = _OWN_MAIN.sub("mainOfTheAnswer", values.code)
     imports = re.findall(r"^import[^\n]*", values.head, re.MULTILINE)
@@ -95,7 +95,7 @@ def read_tests(source: str, function: str) -> ExpressionTests:
 
 
 class _Parts(NamedTuple):
-    """How a row becomes the parameters of a test; each part has what is expected or has not."""
+    """How a row becomes the parameters of a test, with a mark at what is expected."""
 
     of_row: list[tuple[str, bool]]
     arguments: list[tuple[str, bool]]

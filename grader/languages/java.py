@@ -1,4 +1,4 @@
-"""Java. The file of a public class must be called like it, and its class be named to run it."""
+"""Java. The file of a public class must have its name, and the command to run it names a class."""
 
 import re
 
@@ -37,7 +37,7 @@ _TOP_LEVEL = re.compile(
 )
 _MAIN = re.compile(r"\bvoid\s+main\s*\(")
 _TUPLES = "/usr/share/java/javatuples.jar"
-"""Of Debian's libjavatuples-java, which MultiPL-E's rows import; no other program needs it."""
+"""From Debian's libjavatuples-java. Rows of MultiPL-E import it; no other program needs it."""
 _PACKAGE = re.compile(r"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
 _COMMENT = re.compile(
     # Or a text, which may hold what looks like a comment.
@@ -67,7 +67,7 @@ def prepare(code: str) -> SourceFile:
 
 
 def _usable(name: str) -> str:
-    """Return the name of a class if a file can have it, else that of another class."""
+    """Return the name of a class; `Main` if it is too long for that of a file."""
     return name if len(name.encode()) <= _MOST_NAME_BYTES else _MAIN_CLASS
 
 
@@ -125,9 +125,9 @@ _SHOW = """
 
 
 def show(values: ValueDriver) -> str:
-    """Show the values of expressions, 1.0 as 1, as a number in them equals one of another type.
+    """Show the values of expressions, 1.0 as 1, since numbers of different types may be equal.
 
-    Without source around them, they are over the static methods of a class `Problem`. Source that
+    If there is no source around them, they call static methods of a class `Problem`. Source that
     begins no class continues the last one of the answer. The problem's imports stand in the first
     line of the answer, which keeps its line numbers.
     """
@@ -323,7 +323,7 @@ def _argument(source: str, at: int) -> tuple[str, int]:
 
 
 _AFTER = "ShownForTests.second({actual}, {expected})"
-"""The actual value is evaluated, too, as it may be what later assertions rest on."""
+"""The actual value is evaluated as well, since later assertions may need its effects."""
 _MATCHERS = {
     "isEqualTo": Matcher(expected=_AFTER),
     "isTrue": Matcher(expected="ShownForTests.second({actual}, true)"),
@@ -352,7 +352,7 @@ _WITHIN = re.compile(
     r"(.*),\s*(?:within|offset|Offset\.offset)\(\s*(\d+(?:\.\d+)?(?:[eE]-?\d+)?)[dDfF]?\s*\)", re.S
 )
 _MAY_BE_ALL = re.compile(r"[a-z]\w*(?:\.\w+)*(?:\([^()]*\))?|new\b.*", re.DOTALL)
-"""One value that may be an array, and so all of what is expected."""
+"""A single argument that may be an array. Then it would hold all expected items."""
 _THROWN = re.compile(r"(?P<kind>[\w.]+)\.class(?:,\s*(?P<message>.*))?", re.DOTALL)
 
 

@@ -61,8 +61,8 @@ WHOLE_OUTPUT = (
     "data:text/javascript,for(const stream of[process.stdout,process.stderr])"
     "if(stream._handle)stream._handle.setBlocking(true)",
 )
-"""Lets Node wait until what is printed is written. As it writes to files so, but not to pipes,
-`process.exit` would lose what a pipe does not hold yet."""
+"""Makes Node wait until what it prints is written. Otherwise it waits for files, but not for pipes,
+and `process.exit` loses what a pipe does not hold yet."""
 
 
 _SHOW = """
@@ -113,8 +113,8 @@ _NEXT_PARAMETER = re.compile(r",(?=\s*\w+\??\s*:)")
 def types_of(code: str, function: str) -> tuple[list[str], str]:
     """Return the types that a function's parameters and result have.
 
-    They are TypeScript's, else those of the comment before the function, as LeetCode writes them.
-    Both are empty if there are none.
+    They are those of TypeScript or, if it has none, of the comment before the function, as LeetCode
+    writes them. Both are empty if there are none.
     """
     head = re.search(
         rf"\b{re.escape(function)}\s*(?:=\s*)?(?:async\s*)?(?:function\s*)?\((?P<all>[^)]*)\)"

@@ -38,7 +38,7 @@ class ValueDriver(NamedTuple):
     """Expressions whose values a program is to show."""
 
     code: str
-    """The submission; for the program that shows what is expected, what stands for it."""
+    """The submission or, in the program that shows what is expected, what stands for it."""
     head: str
     """What the problem's own code begins with, such as imports; empty if there is none."""
     setup: str
@@ -76,7 +76,7 @@ class CallDriver(NamedTuple):
     code: str
     """The submission."""
     holder: str | None
-    """The class that has the method to call on a new instance; None: a plain function is called."""
+    """The class whose method is called on a new instance; None if a plain function is called."""
     function: str
     arguments: int
     """How many arguments there are in the first case."""
@@ -198,7 +198,7 @@ class Assertions:
 
     read: Callable[[str, str], ExpressionTests] | None = None
     """Reads tests of another form, from their source without comments and the name of the function
-    that they call. Raises SuiteError if it cannot. `start` is not used then."""
+    that they call. Raises SuiteError if it cannot. If it is given, `start` is not used."""
     start: re.Pattern[str] = re.compile(r"(?!)")
     """Matches the beginning of an assertion, up to its opening bracket or, without a bracket, up
     to its condition. The name of the group that matched is its form.
@@ -218,7 +218,7 @@ class Assertions:
     has_braces: bool = True
     """Whether the body of a loop is in braces."""
     truth: str = "{}"
-    """The truth of the expression `{}`."""
+    """Makes a truth value of the expression `{}`."""
     true: str = "true"
     false: str = "false"
     expected: str = "{expected}"
@@ -228,10 +228,10 @@ class Assertions:
     imports: str = ""
     """Imports that the harness of record adds to answers, in addition to those of the row."""
     prepare: Callable[[str], str] | None = None
-    """Makes a program of the source of the tests; None: the source is a program."""
+    """Makes a program of the source of the tests; None if the source is one."""
     stub: Callable[[str, str], str] | None = None
-    """Makes a function that does nothing, from the beginning of its code and its name; None: the
-    program that shows expected values does not need one."""
+    """Makes a function that does nothing, from the beginning of its code and its name; None if the
+    program that shows expected values needs none."""
 
 
 class Matcher(NamedTuple):
@@ -240,14 +240,14 @@ class Matcher(NamedTuple):
     actual: str = "{actual}"
     """The one over the submission."""
     expected: str = "{expected}"
-    """The other one, in which `{actual}` may stand for its type; without `{expected}`, what is in
-    the brackets tells only the kind."""
+    """The other one, in which `{actual}` may be used for its type. If it lacks `{expected}`, what
+    is in the brackets only tells the kind of assertion."""
     within: float | None = None
     """As in `grader.model.ExpressionCase`."""
     contains: bool = False
     """As there."""
     argument: str | None = None
-    """The part of what is in the brackets that is expected; None: all of it."""
+    """The part of what is in the brackets that is expected; None for all of it."""
     expected_first: bool = False
     """Whether the expected value is the first argument."""
     is_of_a_function: bool = False
@@ -292,7 +292,7 @@ class Exercises:
 
     start: re.Pattern[str]
     """Matches the beginning of an assertion, up to its opening bracket. If there is a group `kind`,
-    all that is compared is in the bracket, else only the first value, and a chain follows."""
+    all that is compared is in the bracket. If not, only the first value is, and a chain follows."""
     matcher: Callable[[str, str], Matcher | None]
     """Tells what is compared, from the kind of an assertion (in a chain, the words that follow the
     value) and from its second argument (in a chain, what is in the brackets there); None if that
@@ -310,22 +310,22 @@ class Exercises:
     """Makes a program of a file of tests that takes the submission from a path, and finds the names
     that it takes. The third argument is the exercise's example; empty if it has none."""
     stub: Callable[[tuple[str, ...]], str] | None = None
-    """Makes a file of things of these names that do nothing, whatever is done to them; None: the
+    """Makes a file of things of these names that do nothing, whatever is done to them; None if the
     example stands for the submission, since values in this language have the submission's types."""
     test: re.Pattern[str] | None = None
     """Matches the beginning of a test, up to the bracket that opens its body. No assertion may be
-    outside of them, or in a further block; None: they may be anywhere."""
+    outside of tests, or in a further block. None if assertions may be anywhere."""
     defines: re.Pattern[str] = re.compile(
         r"(?P<other>(?:.*[{;])?)\s*(?:const|let(?:\s+mut)?|var|local)\s+|\s*"
     )
-    """Matches all that may stand before a name in the line that gives it a value. The group `other`
-    is what does not belong to it; if there is more than that, the name is declared there. A group
-    `type` is its type."""
+    """Matches what may stand before a name in the line that gives it a value. The group `other` is
+    the part that does not belong to the definition. If more than that matches, the line declares
+    the name. A group `type` is its type."""
     lines_end: bool = True
     """Whether a line break may end a statement."""
     data: re.Pattern[str] = re.compile(r"(?!)")
-    """Matches names of the submission's types and constants where an expected value is made of
-    them without any code of the submission."""
+    """Matches names of the submission's types and constants, if expected values made of them run no
+    code of the submission."""
     words: frozenset[str] = frozenset()
     """Further words in expected values that are no names of the tests."""
     named: Callable[[Named], str | None] = lambda named: None if named.more else f"({named.value})"
@@ -357,7 +357,7 @@ class TranslatedTests:
     """The value that `{actual}` must equal, in its own type if the language has some."""
     stub: Callable[[str], str] | None = None
     """Makes a function that does nothing, from a prompt that ends with the beginning of its code;
-    None: the program that shows expected values does not need one."""
+    None if the program that shows expected values needs none."""
 
 
 def in_type_of_call(form: str, actual: str, expected: str) -> str:
@@ -458,31 +458,34 @@ class Language:
     run: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     prepare: Callable[[str], SourceFile] | None = None
-    """Makes the file from the code of an answer; None: the file is the code as it is."""
+    """Makes the file from the code of an answer; None if the file is the code as it is."""
     imported: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
     """Makes the further files by which the files of a program import those in other folders. Then
-    only the files in the folder of the one that begins the program are `{sources}`; None: all."""
+    only the files in the folder of the one that begins the program are `{sources}`. If this is
+    None, all are."""
     beside_tests: Callable[[str], str] | None = None
-    """Changes the code of a submission that is a file beside a program of tests; None: it is as it
-    is."""
+    """Changes the code of a submission that is a file beside a program of tests; None if it stays
+    as it is."""
     show: Callable[[ValueDriver], str] | None = None
     """Makes a program that shows the values of expressions, in texts that are equal if and only if
-    tests in this language take the values for equal; None: only programs are graded."""
+    tests in this language take the values for equal; None if only programs are graded."""
     call: Callable[[CallDriver], str] | None = None
-    """Makes a program that makes a call; None: calls cannot be graded."""
+    """Makes a program that makes a call; None if calls cannot be graded."""
     reserved: frozenset[str] = frozenset()
     """Words that cannot be the name of a function or method that is called: keywords, and names
     that the program around it needs."""
     tests: TranslatedTests | None = None
-    """How MultiPL-E writes tests in it; None: such tests cannot be graded. They need `show`."""
+    """How MultiPL-E writes tests in it; None if such tests cannot be graded. They need `show`."""
     assertions: Assertions | None = None
-    """How people write tests in it; None: such tests cannot be graded. They need `show`."""
+    """How people write tests in it; None if such tests cannot be graded. They need `show`."""
     exercises: Exercises | Callable[[str, str], ExpressionTests] | None = None
     """How the tests of Exercism's track are written, or what reads such a file, given the path from
-    which it takes the submission, and raises SuiteError if it cannot; None: they cannot be graded.
+    which it takes the submission, and raises SuiteError if it cannot; None if they cannot be
+    graded.
     """
     program: re.Pattern[str] | None = None
-    """What a whole program has, by which it is told from a part of one; None: nothing."""
+    """Matches what a whole program has and a part of one lacks, such as `main`; None if there is no
+    such thing."""
     time_factor: float = 1.0
     """The factor by which time limits are multiplied; 1 for languages about as fast as C."""
     start_up_s: float = 0.0

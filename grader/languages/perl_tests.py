@@ -110,7 +110,7 @@ def _tokens(source: str) -> list[_Token]:
 
 
 def _without_documents(source: str) -> str:
-    """Return source with a text in quotes in place of each text that follows its line."""
+    """Return source with a text in quotes in place of each here-document."""
     while True:
         found = next(
             (
@@ -215,14 +215,14 @@ class _Reader:
         self._compared: set[str] = set()
         """The fields of rows that lead to values of the submission or are compared with them."""
         self._parts: list[str] = []
-        """The program; a part that a case begins with is a case's."""
+        """The parts of the program. A case is shown ahead of the part whose number it has."""
         self._cases: list[tuple[int, str, str, bool, list[_Definition]]] = []
 
     def tests(self) -> ExpressionTests:
         """Return what was read.
 
         Raises:
-            SuiteError: That is no test, or a value is passed and also expected.
+            SuiteError: There is no assertion, or a value is passed and also expected.
         """
         if not self._cases or not self._module:
             _refuse("the tests have no assertion about the submission", self._source)

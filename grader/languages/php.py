@@ -77,7 +77,8 @@ _NOT_TAKEN = frozenset(
     strtolower strtoupper
     """.split()
 )
-"""Words before a bracket that are PHP's own, as are functions, which no submission can redefine."""
+"""Words and functions of PHP's own that may stand before a bracket. No submission can redefine
+them."""
 _ASSERTION = re.compile(r"(?:\$this->|\b(?:self|static)::)(?P<kind>assert\w*)\s*\(")
 _EXERCISE_DRIVER = driver_source("tests.php")
 _STAND_IN = driver_source("stand_in.php")

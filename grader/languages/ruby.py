@@ -18,7 +18,7 @@ from grader.languages.language import (
 
 _SOURCE = "solution.rb"
 _WITHOUT_GEMS = re.compile(r"""\brequire\s*\(?\s*(["'])(?:set|json)\1""")
-"""Takes libraries that are part of Ruby, as most programs do."""
+"""A statement that loads a library of Ruby's own, as most programs have."""
 _NOTICES_GEMS = re.compile(
     # What loads gems, or code that is not here.
     r"\b(?:require|require_relative|load|autoload|eval|\w+_eval)\b"

@@ -88,7 +88,7 @@ def show(values: ValueDriver) -> str:
     )
     if not values.around:
         statements = f"fn main() {{\n{statements}\n}}"
-    # Those of an exercise have the submission beside them.
+    # The submission of an exercise is a file beside the tests.
     return "\n".join([code or _EXERCISE_DRIVER, _SHOW, statements])
 
 

@@ -3,7 +3,8 @@
 Each row of a table is a case, as is each other test. All conditions under which it passes are found
 by following its statements, once for each row. The submission's program gets those fields of a row
 that lead to its values, and shows these values; another program gets the fields that are compared
-with them. If it depends on the row which values are looked at, the values seen so far must tell.
+with them. If rows differ in which values are looked at, the values that were looked at before must
+decide that.
 """
 
 import re

@@ -454,7 +454,7 @@ def set_in(tokens: Tokens) -> set[str]:
 
 
 def assignment(tokens: Tokens) -> tuple[list[Tokens], str, Tokens]:
-    """Return what a statement assigns to, how, and the value; the statement if it is none."""
+    """Return what a statement assigns to, how, and the value; if it assigns nothing, all of it."""
     if tokens[0].text == "var":
         left, *right = split(tokens[1:], "=")
         names = [each[:1] for each in split(left, ",")]

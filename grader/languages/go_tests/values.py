@@ -1,4 +1,4 @@
-"""What conditions about a row of a table are worth."""
+"""Decides conditions about a row of a table."""
 
 import re
 

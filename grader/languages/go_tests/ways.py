@@ -56,7 +56,8 @@ class Event(NamedTuple):
     how: str = ""
     """For `show`, the function that shows both sides."""
     truth: str = ""
-    """For `is`, `true` or `false`; for `show`, what a variable must be if the row tells."""
+    """For `is`, `true` or `false`; for `show`, the same if the row says which of them a value must
+    be."""
     names: frozenset[str] = frozenset()
     """For `pure`, the variables that it sets."""
 
@@ -130,7 +131,7 @@ class Ways:
         refuse(why, text_of(self._source, tokens) if tokens and tokens[0].end else "the test")
 
     def _run(self, statements: Sequence[Statement], state: Way) -> list[Way]:
-        """Return where the ways through some statements lead that do not fail."""
+        """Return the ends of the ways through some statements, without those that fail."""
         states = [state]
         for statement in statements:
             states = [
