@@ -141,16 +141,16 @@ def _number(type: str) -> Matcher:
     )
 
 
-def _truth(is_true: str, form: str) -> Matcher:
-    return Matcher(actual=form, expected=f"((void)({{actual}}), {is_true})")
+def _truth(is_true: str, form: str, negation: str = "") -> Matcher:
+    return Matcher(actual=form, expected=f"((void)({{actual}}), {is_true})", negation=negation)
 
 
 _WIDTHS = {"": "int", "8": "int8_t", "16": "int16_t", "32": "int32_t", "64": "int64_t"}
 _MATCHERS = {
-    "": _truth("1", "!!({actual})"),
-    "_TRUE": _truth("1", "!!({actual})"),
-    "_FALSE": _truth("0", "!!({actual})"),
-    "_UNLESS": _truth("0", "!!({actual})"),
+    "": _truth("1", "!!({actual})", "_FALSE"),
+    "_TRUE": _truth("1", "!!({actual})", "_FALSE"),
+    "_FALSE": _truth("0", "!!({actual})", "_TRUE"),
+    "_UNLESS": _truth("0", "!!({actual})", "_TRUE"),
     "_NULL": _truth("1", "!({actual})"),
     "_NOT_NULL": _truth("0", "!({actual})"),
     "_EQUAL": _number("long long"),

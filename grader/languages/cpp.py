@@ -357,6 +357,10 @@ _TRUE = Matcher(
     expected="(static_cast<void>({actual}), true)",
     is_condition=True,
     is_whole=True,
+    negation="REQUIRE_FALSE",
+)
+_FALSE = _TRUE._replace(
+    expected="(static_cast<void>({actual}), false)", is_condition=False, negation="REQUIRE"
 )
 _WITHIN = re.compile(
     r"(?:Catch::)?(?:Matchers::)?WithinAbs\s*\((?P<value>.*),\s*(?P<within>[\w.+-]+)\s*\)",
@@ -372,7 +376,7 @@ def exercise_matcher(kind: str, argument: str) -> Matcher | None:
     if form == "":
         return _TRUE
     if form == "_FALSE":
-        return _TRUE._replace(expected="(static_cast<void>({actual}), false)", is_condition=False)
+        return _FALSE
     if form in ("_NOTHROW", "_THROWS", "_THROWS_AS"):
         kind = argument if form == "_THROWS_AS" else "shown_for_tests::anything"
         shown = _THROWS.format(kind=kind)

@@ -256,6 +256,9 @@ class Matcher(NamedTuple):
     """Whether the expected value may be the first argument or the second."""
     is_condition: bool = False
     """Whether the argument may be an equality, which is read as the kind of assertion `==`."""
+    negation: str = ""
+    """The kind of an assertion that holds if and only if this one does not; empty if none is known.
+    It takes the place of a `!` ahead of the value, which would tell what is expected."""
     is_whole: bool = False
     """Whether all that is in the brackets is the first argument, whatever commas it has."""
 

@@ -153,7 +153,21 @@ _EXERCISE_TEST = re.compile(
 )
 _ATTRIBUTE = re.compile(r"#!?\[\s*(?!test\b|ignore\b|allow\b|should_panic\b|rustfmt::)")
 _PANICS = re.compile(rf"should_panic\s*(?:\(\s*expected\s*=\s*(?P<text>{_TEXTS})\s*\))?\s*\]")
+_ASKED = re.compile(
+    r"\bassert!\s*\((?P<value>[^;]*?)\.(?P<asked>is_err|is_none)\(\)(?=\s*(?:,|\)\s*;))"
+)
+_OPPOSITES = {"is_err": "is_ok", "is_none": "is_some"}
 _EXERCISE_DRIVER = driver_source("tests.rs")
+
+
+def _asked_alike(found: re.Match[str]) -> str:
+    """Return `!value.is_ok()` for `value.is_err()`, so that what is asked does not tell the answer.
+
+    Anything but a value that it is asked of stays.
+    """
+    value = re.sub(_TEXTS, "", found["value"])
+    is_value = value.count("(") == value.count(")") and not re.search(r"==|!=|&&|\|\|", value)
+    return f"assert!(!{found['value']}.{_OPPOSITES[found['asked']]}()" if is_value else found[0]
 
 
 def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[str, ...]]:
@@ -194,14 +208,17 @@ def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[s
             body = f"panics_for_tests!(|| {{\n{body}}}{text});\n"
         return f"fn {name}() {{\n{body}}}"
 
-    program = _EXERCISE_TEST.sub(called, source)
+    program = _ASKED.sub(_asked_alike, _EXERCISE_TEST.sub(called, source))
     main = f"fn main() {{ run_for_tests(&[{', '.join(tests)}]) }}"
     head = f'#[path = "{path}"] mod {_MODULE}; use {_MODULE} as {crates[0]};'
     return f"{head}\n{program}\n{main}", tuple(dict.fromkeys(names))
 
 
 _MATCHERS = {
-    "assert": Matcher(expected="{ let _ = {actual}; true }", is_condition=True),
+    "assert": Matcher(
+        expected="{ let _ = {actual}; true }", is_condition=True, negation="assert_not"
+    ),
+    "assert_not": Matcher(expected="{ let _ = {actual}; false }", negation="assert"),
     **dict.fromkeys(
         ("assert_eq", "=="),
         Matcher(either_first=True, expected="as_for_tests!({actual}, {expected})"),

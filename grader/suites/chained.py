@@ -158,6 +158,10 @@ def _of_arguments(
     matcher = how.matcher(begun["kind"], second.text)
     if matcher is not None and matcher.is_whole:
         first = whole
+    kind = begun["kind"]
+    while matcher is not None and matcher.negation and first.mask.startswith("!"):
+        kind, first = matcher.negation, first.cut(1, len(first.mask)).strip()
+        matcher = how.matcher(kind, second.text)
     if matcher is not None and matcher.is_condition and len(sides := first.split("==")) == 2:
         if len(first.split(*_LOOSER)) > 1:
             _refuse("an assertion is about more than a value of the submission", first.text)

@@ -423,8 +423,38 @@ def test_assertion_in_rust_is_taken_apart(assertion: str, actual: str, expected:
 
 
 @pytest.mark.parametrize(
+    ("language", "assertion", "actual", "expected"),
+    [
+        pytest.param("rust", 'assert!(!lengths(&[]), "!");', "lengths(&[])", "false", id="rust"),
+        pytest.param("rust", "assert!(!!lengths(&[]));", "lengths(&[])", "true", id="twice"),
+        pytest.param("rust", "assert!(sum(&[]).is_err());", "sum(&[]).is_ok()", "false", id="err"),
+        pytest.param(
+            "rust", "assert!(!sum(&[]).is_err());", "sum(&[]).is_ok()", "true", id="no err"
+        ),
+        pytest.param(
+            "rust", "assert!(lengths(&[]).is_none());", "lengths(&[]).is_some()", "false", id="none"
+        ),
+        pytest.param("cpp", "REQUIRE(!sums::odd(1));", "bool(sums::odd(1))", "false", id="cpp"),
+        pytest.param(
+            "cpp", "REQUIRE_FALSE(!sums::odd(1));", "bool(sums::odd(1))", "true", id="c++"
+        ),
+        pytest.param("c", "TEST_ASSERT(!sum(1));", "!!(sum(1))", "0", id="c"),
+        pytest.param("c", "TEST_ASSERT_FALSE(! sum(1));", "!!(sum(1))", "1", id="c false"),
+    ],
+)
+def test_negation_does_not_tell_what_is_expected(
+    language: str, assertion: str, actual: str, expected: str
+) -> None:
+    source = {"rust": _in_rust, "cpp": _in_cpp, "c": _in_c}[language](assertion)
+    (case,) = read(source, language).cases
+    assert case.actual == actual
+    assert case.expected.strip("({ })").endswith(expected)
+
+
+@pytest.mark.parametrize(
     ("assertion", "why"),
     [
+        pytest.param("assert!(!sum(&[1]) == Ok(2));", "about more than", id="negated side"),
         pytest.param("assert_ne!(sum(&[1]), Ok(3));", "of an unknown kind", id="negation"),
         pytest.param("assert!(sum(&[1]) != Ok(3));", "about more than", id="inequality"),
         pytest.param("assert!(sum(&[1]) == Ok(2) || true);", "about more than", id="or"),
