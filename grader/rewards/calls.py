@@ -6,10 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from grader.process.call import Call
 from grader.process.threads import Threads
 
 R = TypeVar("R")
@@ -18,38 +18,6 @@ _MOST_THREADS = 512
 """The most samples that verl has in flight in one process. The threads only wait."""
 _LOOK_S = 0.25
 """The interval at which event loops that are being closed are looked for."""
-
-
-class Call:
-    """One call, as a handle to cancel it. Safe for many threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._futures: set[Future[Any]] = set()
-        self._cancelled = False
-
-    @property
-    def is_cancelled(self) -> bool:
-        """Whether `cancel` was called."""
-        return self._cancelled
-
-    def hold(self, future: Future[Any]) -> None:
-        """Have a future cancelled together with the call; at once if the call was cancelled."""
-        with self._lock:
-            if not self._cancelled:
-                self._futures.add(future)
-                return
-        future.cancel()
-
-    def cancel(self) -> None:
-        """Cancel all futures that the call waits for. Repeats harmlessly."""
-        with self._lock:
-            self._cancelled = True
-            futures, self._futures = self._futures, set()
-        for future in futures:
-            future.cancel()
-
-
 _current = threading.local()
 
 

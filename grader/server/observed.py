@@ -96,7 +96,7 @@ class ObservedGrader(FutureGrader):
         future = self.inner.submit(submission, timeout_s=timeout_s, is_bulk=is_bulk)
         future.add_done_callback(partial(self._settle, call))
         if call.context is not None:
-            call.context.track(future)
+            call.context.call.hold(future)
         return future
 
     def begin(self, submission: Submission) -> None:

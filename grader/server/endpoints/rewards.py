@@ -151,7 +151,7 @@ async def _rate(
             return await asyncio.wrap_future(future)
     except TimeoutError:
         if context is not None:
-            await asyncio.to_thread(context.cancel)
+            await asyncio.to_thread(context.call.cancel)
         settings = service.settings.reward
         return [ungraded("not graded by the deadline", settings) for _ in samples]
 

@@ -57,8 +57,8 @@ class OpenRequests:
     async def wait(self, request: Request, work: Awaitable[_Result]) -> _Result:
         """Return the result of the work.
 
-        If the client hangs up or the service stops first, the work and every future that the
-        request's context tracks are cancelled.
+        If the client hangs up or the service stops first, the work and the call of the request's
+        context are cancelled.
 
         Raises:
             ClientGoneError: The client hung up.
@@ -94,7 +94,7 @@ def _reach(end: asyncio.Future[None]) -> None:
 async def _cancel(task: "asyncio.Future[_Result]", context: RequestContext | None) -> None:
     if context is not None:
         # In a thread: this kills slots, which would block the event loop for too long.
-        await asyncio.shield(asyncio.to_thread(context.cancel))
+        await asyncio.shield(asyncio.to_thread(context.call.cancel))
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError, Exception):
         await task

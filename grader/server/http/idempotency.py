@@ -92,7 +92,7 @@ class IdempotencyStore:
             if not current.clients and not current.task.done():
                 self._close(key, current)
                 # In a thread: this kills slots, which would block the event loop for too long.
-                _ = asyncio.get_running_loop().run_in_executor(None, current.context.cancel)
+                _ = asyncio.get_running_loop().run_in_executor(None, current.context.call.cancel)
                 current.task.cancel()
         return replace(response, is_replay=known is not None)
 

@@ -1,19 +1,17 @@
 """The context of a request: all code that works for the request finds it in a context variable."""
 
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
 
+from grader.process.call import Call
 from grader.process.request_id import caller, request_id
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class RequestContext:
-    """A request, and the futures that work for it. Safe for many threads."""
+    """A request, and the work for it. Safe for many threads."""
 
     id: str
     endpoint: str
@@ -26,37 +24,13 @@ class RequestContext:
     """Whether any of its submissions or programs has had a slot."""
     leader: "RequestContext | None" = None
     """The request whose work this one shares, by its idempotency key."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _futures: set[Future[Any]] = field(default_factory=set)
-    _is_cancelled: bool = False
+    call: Call = field(default_factory=Call)
+    """Its work, to cancel it."""
 
     @property
     def is_under_way(self) -> bool:
         """Whether a stopping service should finish it."""
         return self.has_begun or (self.leader is not None and self.leader.has_begun)
-
-    def track(self, future: Future[Any]) -> None:
-        """Cancel a future together with this request."""
-        with self._lock:
-            is_cancelled = self._is_cancelled
-            if not is_cancelled:
-                self._futures.add(future)
-        if is_cancelled:
-            future.cancel()
-        else:
-            future.add_done_callback(self._forget)
-
-    def cancel(self) -> None:
-        """Cancel the tracked futures, now and from now on."""
-        with self._lock:
-            self._is_cancelled = True
-            futures, self._futures = self._futures, set()
-        for future in futures:
-            future.cancel()
-
-    def _forget(self, future: Future[Any]) -> None:
-        with self._lock:
-            self._futures.discard(future)
 
 
 _current: ContextVar[RequestContext | None] = ContextVar("context", default=None)

@@ -40,11 +40,11 @@ def test_cancelled_request_cancels_futures_before_and_after() -> None:
         Future[int](),
         Future[int](),
     )
-    context.track(before)
-    context.track(done)
+    context.call.hold(before)
+    context.call.hold(done)
     done.set_result(1)
-    context.cancel()
-    context.track(after)
+    context.call.cancel()
+    context.call.hold(after)
     assert before.cancelled()
     assert after.cancelled()
     assert done.result() == 1
@@ -87,7 +87,7 @@ def test_work_is_waited_for() -> None:
 def test_client_that_hangs_up_cancels_the_work() -> None:
     async def scenario() -> None:
         client, context, held = Client(), RequestContext(id="r", endpoint="/"), Future[int]()
-        context.track(held)
+        context.call.hold(held)
         enter_request(context)
         work = asyncio.ensure_future(forever())
         waiting = asyncio.ensure_future(OpenRequests().wait(client.request, work))
