@@ -5,7 +5,6 @@ The parser is the only part of Python that gets a submission's code in the trust
 """
 
 import ast
-import builtins
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import chain, islice
 
-from grader.source.names import Definition, bound_names, names_read
+from grader.source.names import Definition, bound_names, missing_names, names_read
 from grader.source.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
 
 PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
@@ -80,9 +79,9 @@ class SourceReading:
     @cached_property
     def missing(self) -> frozenset[str]:
         """The names that it uses and does not bind anywhere, without builtins."""
-        if self.tree is None or "*" in (bound := set(bound_names([self.tree]))):
+        if self.tree is None or "*" in bound_names([self.tree]):
             return frozenset()
-        return frozenset(names_read(self.tree) - bound - _BUILTINS)
+        return frozenset(missing_names(self.tree))
 
     @cached_property
     def acts(self) -> bool:
@@ -177,7 +176,6 @@ def _statement_start(code: str, line: int) -> int:
 
 _MAX_ATTEMPTS = 6
 """How often a source is cut before its first error and parsed again."""
-_BUILTINS = frozenset(dir(builtins)) | {"__file__", "__annotations__"}
 
 
 def module_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

@@ -23,7 +23,8 @@ from grader.model import (
     TestSuite,
 )
 from grader.offline.stubs import Recipe, stub_of
-from grader.offline.surface import RAISES, skeleton_of, sources_of
+from grader.offline.surface import skeleton_of, sources_of
+from grader.source.allowed import EXPECT_ERRORS
 from grader.source.syntax import UNPARSABLE, parse
 
 _MAX_ANSWER_CHARS = 10_000
@@ -309,7 +310,9 @@ def _raised(tests: Tests) -> Iterator[str]:
     """Yield the names of the exceptions that the tests expect."""
     for node in _nodes(tests):
         match node:
-            case ast.Call(func=ast.Attribute(attr=name), args=[wanted, *_]) if name in RAISES:
+            case ast.Call(func=ast.Attribute(attr=name), args=[wanted, *_]) if (
+                name in EXPECT_ERRORS
+            ):
                 yield from _names(wanted)
             case ast.ExceptHandler(type=ast.expr() as wanted):
                 yield from _names(wanted)

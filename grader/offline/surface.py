@@ -1,17 +1,14 @@
 """Which names a suite uses of a submission, found in the suite's code if there is no reference."""
 
 import ast
-import builtins
 import keyword
 from collections.abc import Iterable
 
 from grader.model import CallTests, PytestTests, ScriptTests, Tests, TestSuite
-from grader.source.names import module_name
+from grader.source.allowed import EXPECT_ERRORS
+from grader.source.names import missing_names, module_name
 from grader.source.syntax import UNPARSABLE, parse
 
-_BUILTIN = {*dir(builtins), "__file__", "__builtins__"}
-RAISES = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
-"""Methods that expect an exception, which is their first argument."""
 _ANY_ARGUMENTS = "(*args, **kwargs): pass"
 
 
@@ -79,7 +76,7 @@ class _Uses:
             for node in nodes:
                 self._use(node, aliases)
             if module is None or "*" in aliases:
-                self.names |= _free_names(nodes)
+                self.names |= missing_names(tree)
 
     def definition(self, name: str) -> str:
         """Return the definition of a name, as source."""
@@ -123,7 +120,9 @@ class _Uses:
                 if not name.startswith(("__", "assert")):
                     self.called.add(name)
                 match args:
-                    case [ast.Name(id=wanted) | ast.Attribute(attr=wanted), *_] if name in RAISES:
+                    case [ast.Name(id=wanted) | ast.Attribute(attr=wanted), *_] if (
+                        name in EXPECT_ERRORS
+                    ):
                         self._raised.add(wanted)
                     case _:
                         pass
@@ -134,24 +133,3 @@ class _Uses:
 def _is(found: str, module: str | None) -> bool:
     """Return whether an imported module is the submission's, in any folder."""
     return module is not None and (found == module or module.endswith(f".{found}"))
-
-
-def _free_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that code reads but does not bind."""
-    read: set[str] = set()
-    bound: set[str] = set()
-    for node in nodes:
-        match node:
-            case ast.Name(id=name, ctx=ast.Load()):
-                read.add(name)
-            case ast.Name(id=name) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
-                bound.add(name)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                bound.add(name)
-            case ast.AsyncFunctionDef(name=name) | ast.MatchAs(name=str(name)):
-                bound.add(name)
-            case ast.alias(name=name, asname=alias):
-                bound.add(alias or name.partition(".")[0])
-            case _:
-                pass
-    return read - bound - _BUILTIN

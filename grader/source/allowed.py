@@ -54,7 +54,8 @@ TAKE_FUNCTIONS = frozenset("filter map max min sorted".split())
 """Builtins that call a function argument with plain items."""
 
 EXPECT_ERRORS = frozenset("assertRaises assertRaisesRegex raises".split())
-"""Methods that call their second argument with the arguments after it."""
+"""Methods whose first argument is the exception that they expect; they call the second one with the
+arguments after it."""
 
 LEADING_ON = ("_", "ag_", "co_", "cr_", "f_", "gi_", "tb_")
 """Prefixes of attributes that lead from an object to its internals, to frames or to globals."""

@@ -1,10 +1,12 @@
 """Names that the source of a suite binds and reads."""
 
 import ast
+import builtins
 from collections.abc import Callable, Iterable, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
+_BUILTINS = frozenset(dir(builtins)) | {"__annotations__", "__builtins__", "__file__"}
 
 
 def first_line(node: ast.stmt) -> int:
@@ -143,6 +145,11 @@ def names_read(tree: ast.AST) -> set[str]:
         for node in walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
+
+
+def missing_names(tree: ast.AST) -> set[str]:
+    """Return the names that are read in a tree and bound nowhere in it, without builtins."""
+    return names_read(tree).difference(bound_names([tree]), _BUILTINS)
 
 
 def top_level_names(trees: Iterable[ast.Module]) -> Iterator[str]:

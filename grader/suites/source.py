@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from grader.model.errors import SuiteError
 from grader.source import syntax
-from grader.source.names import Definition, Function, bound_names, first_line, names_read
+from grader.source.names import Definition, Function, first_line, missing_names
 
 SCIENCE_MODULES = frozenset(
     ["numpy", "pandas", "scipy", "sklearn", "sortedcontainers", "networkx", "sympy", "requests"]
@@ -269,7 +269,7 @@ def solution_module(tree: ast.Module, defined: Iterable[str] = ()) -> str | None
     imported = {module: set(imported_names(tree, module)) for module in modules}
     found = [module for module in modules if imported[module] & set(defined)]
     found = found or [module for module in modules if _imports_all(tree, module)]
-    if not found and _unbound_names(tree):
+    if not found and missing_names(tree):
         return None
     found = found or [module for module in modules if imported[module]] or list(modules)
     if len(found) > 1:
@@ -286,11 +286,6 @@ def _imports_all(tree: ast.Module, module: str) -> bool:
         isinstance(node, ast.ImportFrom) and node.module == module and node.names[0].name == "*"
         for node in tree.body
     )
-
-
-def _unbound_names(tree: ast.Module) -> set[str]:
-    """Return the names that a module reads and never binds in any scope."""
-    return names_read(tree).difference(bound_names([tree]), dir(builtins), ["__file__"])
 
 
 def top_names(code: str) -> set[str]:
