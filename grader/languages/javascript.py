@@ -189,7 +189,29 @@ def tests_program(source: str, solution_path: str, _example: str) -> tuple[str, 
 
     program = _IMPORTED.sub(taken, source)
     program = _TITLE.sub(lambda found: f'{found[0].partition("(")[0]}(""', program)
-    return f"{_CALLED_TESTS}\n{program}", tuple(names)
+    return f"{_CALLED_TESTS}\n{program}\nendForTests();\n", tuple(names)
+
+
+_EXPORTED = re.compile(r"\bexports\.(?P<name>\w+)\s*=(?!=)")
+_EXPORTED_AT_ONCE = re.compile(r"\bmodule\.exports\s*=\s*\{(?P<names>[^{}]*)\}")
+_KEY = re.compile(r"\s*([A-Za-z_$][\w$]*)\s*(?:[:(]|$)")
+
+
+def as_module(code: str) -> str:
+    """Let tests import names from a file that gives them to `module.exports`, as under jest."""
+    if _MODULE.search(code) or not re.search(r"\bexports\b", code):
+        return code
+    names = _EXPORTED.findall(code)
+    for found in _EXPORTED_AT_ONCE.finditer(code):
+        names += [key[1] for part in found["names"].split(",") if (key := _KEY.match(part))]
+    shared = [name for name in dict.fromkeys(names) if name != "default"]
+    values = "".join(f"const {name}ForTests = module.exports.{name};\n" for name in shared)
+    listed = ", ".join(f"{name}ForTests as {name}" for name in shared)
+    return (
+        "import { createRequire } from 'module'; const require = createRequire(import.meta.url);"
+        f" const module = {{ exports: {{}} }}, exports = module.exports; {code}\n{values}"
+        f"export {{ {listed} }};\nexport default module.exports.default ?? module.exports;\n"
+    )
 
 
 def jest_matcher(name: str, argument: str) -> Matcher | None:
@@ -278,6 +300,7 @@ JAVASCRIPT = Language(
     prepare=prepare,
     compile=("node", "--check", "{source}"),
     only_checks=True,
+    beside_tests=as_module,
     run=(
         *("node", *WHOLE_OUTPUT, "--max-old-space-size={memory_mib}", "--stack-size=49152"),
         "{source}",

@@ -336,6 +336,23 @@ def test_main_that_the_answer_brings_along_is_not_run(grader: Grader, language: 
     assert report.verdict == "passed", report.feedback
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        "module.exports = { Counter, EmptyError, sum };",
+        "exports.sum = sum;\nmodule.exports.Counter = Counter;\nexports.EmptyError = EmptyError;",
+    ],
+)
+def test_answer_in_javascript_may_be_a_script_with_exports(grader: Grader, end: str) -> None:
+    report = grade(grader, "javascript", RIGHT["javascript"].replace("export ", "") + end)
+    assert report.verdict == "passed", report.feedback
+
+
+def test_timer_in_javascript_that_goes_on_does_not_matter(grader: Grader) -> None:
+    report = grade(grader, "javascript", f"setInterval(() => {{}}, 1000);\n{RIGHT['javascript']}")
+    assert report.verdict == "passed", report.feedback
+
+
 def test_thread_in_java_that_goes_on_does_not_matter(grader: Grader) -> None:
     waits = "static { new Thread(() -> { while (true) Thread.onSpinWait(); }).start(); }"
     code = RIGHT["java"].replace("public enum", f"{waits}\n    public enum")

@@ -17,6 +17,8 @@ function test(_title, body) {
     process.exit(1);
   });
 }
+// Timers of the submission may go on.
+const endForTests = () => queueForTests.then(() => process.exit(0));
 const [it, xit, xtest, xdescribe] = [test, test, test, describe];
 const beforeEach = (hook) => hooksForTests.push(hook);
 const afterEach = (hook) => endsForTests.push(hook);
