@@ -19,7 +19,7 @@ from grader.running.tally import Standing, State, Tally, TwinRun
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
 from grader.source.looseness import combined_bases, may_compare_loosely
-from grader.twins import CaseKey, Lineup, Site, Twin, find_sites, propose
+from grader.twins import CaseKey, Lineup, Site, Twin, find_sites, propose, settled_ids
 
 _LUCK = 3
 """Right guesses for each wrong one that may be luck. A guess among two values is right half of the
@@ -103,6 +103,7 @@ class _Confirmation:
         self._trusted: set[CaseKey] = set()
         self._reference_runs: dict[Twin, TwinRun] = {}
         self._signs: set[Suspicion] = set()
+        self._ids: list[dict[CaseKey, str]] = []
 
     def graded(self) -> Graded:
         """Run twins of the suite until it is known which cases pass.
@@ -167,6 +168,8 @@ class _Confirmation:
         }
         if unknown:
             raise _UnknownRowsError(frozenset(unknown), ran)
+        with_rows = {key: id for id, key in ran.keys.items() if key.row is not None}
+        self._ids.append({key: id for key, id in with_rows.items() if twin.pick(key) is None})
         return TwinRun(twin, ran)
 
     def _tally(self, runs: Sequence[TwinRun], *, are_all: bool) -> dict[CaseKey, Standing]:
@@ -246,7 +249,8 @@ class _Confirmation:
                 "refused, since require_integrity is confirmed: a case of the suite has no twin"
             )
             raise SuiteError(message)
-        cases = [_result(each) for each in found.values()]
+        ids = settled_ids(self._ids)
+        cases = [_result(each, ids.get(key)) for key, each in found.items()]
         lost = [number for number, each in enumerate(found.values()) if each.state is State.FAILED]
         if self._stop_early and lost:
             # As if the runs had ended there. They had not, since a case may fail by a change.
@@ -270,8 +274,8 @@ def _have_ids(runs: Sequence[TwinRun], keys: Collection[CaseKey]) -> bool:
     return all(key.row is None or any(run.twin.pick(key) is None for run in runs) for key in keys)
 
 
-def _result(standing: Standing) -> CaseResult:
-    result = standing.result
+def _result(standing: Standing, id: str | None) -> CaseResult:
+    result = standing.result if id is None else replace(standing.result, id=id)
     match standing.state:
         case State.OPEN:
             if result.verdict is not Verdict.PASSED:

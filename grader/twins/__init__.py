@@ -8,9 +8,10 @@ passes all of them has fooled the tests. See docs/twins.md.
     Lineup         changes some sites of a suite in each run, in a secret order
     propose        changes that count only if the suite's reference fails them
     keys_of        the cases that the ids of a run mean
+    settled_ids    the ids that cases have in the suite as it is
 """
 
-from grader.twins.cases import CaseKey, keys_of
+from grader.twins.cases import CaseKey, keys_of, settled_ids
 from grader.twins.lineup import Lineup, Twin
 from grader.twins.proposals import Proposal, propose
 from grader.twins.site import Site, Statement
@@ -30,4 +31,5 @@ __all__ = [
     "find_sites",
     "keys_of",
     "propose",
+    "settled_ids",
 ]

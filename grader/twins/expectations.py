@@ -35,7 +35,10 @@ class Expectation:
     exceptions: Bound | None = None
     """The exceptions that must be raised."""
     turns: Changes = ()
-    """Changes that make it expect the opposite."""
+    """Changes that make it expect the opposite, or something that a right program does not have."""
+    opposites: Changes = ()
+    """What to change instead of `turns` if these ask an object for other items, which it may have,
+    too, since its class decides itself what it has."""
     telling: bool = False
     """Whether a reader may think that the opposite is less likely than the original."""
     oracle: ast.Name | None = None
@@ -192,7 +195,8 @@ class ExpectationReader:
                 falsified := self._falsified(
                     ast.Compare(
                         left=call.args[0], ops=[_CONDITIONS[name]], comparators=[call.args[1]]
-                    )
+                    ),
+                    turns,
                 )
             )
             is not None
@@ -225,13 +229,14 @@ class ExpectationReader:
             holds: Whether it must be true; else it must be false.
             call: The `assertTrue` or `assertFalse` around it, if any.
         """
-        if holds and (falsified := self._falsified(test)) is not None:
-            yield falsified
-            if not _is_equality(test):
-                return  # a reader may still believe the opposite condition
         renamed: Changes = ()
         if call is not None:
             renamed = self._renamed(call, ("assertFalse" if holds else "assertTrue",))
+        opposites = renamed or self._negated(test)
+        if holds and (falsified := self._falsified(test, opposites)) is not None:
+            yield falsified
+            if not _is_equality(test):
+                return  # a reader may still believe the opposite condition
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 if call is None:
@@ -252,28 +257,32 @@ class ExpectationReader:
                 for first, op, second in zip([left, *rest], ops, rest, strict=False):
                     if isinstance(op, ast.Eq):
                         yield from self._equal(first, second)
-                yield from self._turned([test], renamed or self._negated(test), telling=True)
+                yield from self._turned([test], opposites, telling=True)
             case ast.Call() if holds and (pair := self._closeness.of_call(test)) is not None:
                 yield from self._equal(*pair[:2], tolerance=pair[2], turns=renamed)
             case ast.Call(args=[value, kind]) if (
                 holds and self._names.builtin(test.func) == "isinstance"
             ):
-                yield from self._instance(value, kind, turns=renamed or self._negated(test))
+                yield from self._instance(value, kind, turns=opposites)
             case ast.Constant():
                 pass
             case _ if holds or renamed:
                 wide = isinstance(test, ast.BoolOp | ast.IfExp)
-                yield from self._turned([test], renamed or self._negated(test), telling=wide)
+                yield from self._turned([test], opposites, telling=wide)
             case _:
                 pass
 
-    def _falsified(self, test: ast.expr) -> Expectation | None:
+    def _falsified(self, test: ast.expr, opposites: Changes) -> Expectation | None:
         """Return the expectation with changes that make a condition false, if there are any."""
         if isinstance(test, ast.BoolOp | ast.Constant | ast.Name):
             return None
         witnesses = Witnesses(self._names, self._reached.env, self._source)
         changes = witnesses.changes(test, SystemRandom())
-        return self._made(turns=changes, asked=test) if changes else None
+        if not changes:
+            return None
+        if not witnesses.is_open_ended(test):
+            opposites = ()
+        return self._made(turns=changes, opposites=opposites, asked=test)
 
     def _comparison(
         self,

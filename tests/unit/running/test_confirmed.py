@@ -449,3 +449,30 @@ def test_right_program_passes_tests_that_share_what_they_expect(slot: Slot) -> N
     graded = grade(slot, Suite(right="", module=SHARED), right)
     assert {case.verdict for case in graded.cases} == {Verdict.PASSED}
     assert graded.integrity is Integrity.CONFIRMED
+
+
+ROWS = """
+import pytest
+from solution import Half
+X = ({first}, "x")
+ROWS = [X, ({first}, "x"), (2, "1"), (True, "y"), ({first}, "x"), (4, "2"), (True, "y")]
+@pytest.mark.parametrize("number, want", ROWS)
+def test_half(number, want):
+    assert Half(number).text == want
+"""
+HALF = """
+class Half:
+    def __init__(self, number):
+        self.text = {None: "x", 7: "x", True: "y", 2: "1", 4: "2"}[number]
+"""
+
+
+@pytest.mark.parametrize("first", ["None", "7"])
+def test_rows_with_equal_ids_are_numbered_as_in_the_suite_as_it_is(slot: Slot, first: str) -> None:
+    module = ROWS.format(first=first)
+    ids = [f"test_half[{first}-x0]", f"test_half[{first}-x1]", "test_half[2-1]"]
+    ids += ["test_half[True-y0]", f"test_half[{first}-x2]", "test_half[4-2]", "test_half[True-y1]"]
+    for _ in range(4):
+        graded = grade(slot, Suite(right="", module=module), HALF)
+        assert [case.id.partition("::")[2] for case in graded.cases] == ids
+        assert graded.integrity is Integrity.CONFIRMED
