@@ -38,12 +38,19 @@ class GradingEngine(Closing):
     processes (`grader/grading/hosts.py`) share them.
     """
 
-    def __init__(self, settings: Settings | None = None, *, sandbox: Sandbox | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        sandbox: Sandbox | None = None,
+        in_host: bool = False,
+    ) -> None:
         """Choose the sandbox; nothing is started yet.
 
         Args:
             settings: None for the defaults.
             sandbox: None for the one that the settings choose. Closed with the grader.
+            in_host: Whether this is a host process, which starts no others.
 
         Raises:
             ConfigurationError: The settings name something that does not exist.
@@ -64,7 +71,7 @@ class GradingEngine(Closing):
         # A sandbox that the caller made cannot be passed on to other processes.
         self._hosts = (
             Hosts(self.settings, SandboxChoice(self.sandbox.name))
-            if sandbox is None and self.settings.slots > SLOTS_PER_PROCESS
+            if sandbox is None and not in_host and self.settings.slots > SLOTS_PER_PROCESS
             else None
         )
         self._warming: threading.Thread | None = None

@@ -47,7 +47,7 @@ def main(descriptor: int) -> None:
         logging.basicConfig(level=first[0]["level"], handlers=[_Forwarder(other)])
         settings = decode_settings(first[1][0])
         try:
-            engine = GradingEngine(settings)
+            engine = GradingEngine(settings, in_host=True)
         except GraderError as error:
             other.send({"op": "unusable", "reason": f"{type(error).__name__}: {error}"})
             return

@@ -2,9 +2,9 @@
 
 An interpreter runs Python on one core at a time, and a submission takes about a millisecond of it.
 A grader with more than a few slots therefore starts further processes, each a grader with a share
-of the slots (`grader/grading/host.py`), and hands whole submissions to them. The grader keeps one
-slot itself, so that a single call never waits for a process to start: nothing is started until more
-submissions are open.
+of the slots (`grader/grading/host.py`), and hands whole submissions to them. The grader has one
+more slot itself, so that a single call never waits for a process to start: nothing is started until
+more submissions are open.
 """
 
 import contextlib
@@ -39,7 +39,8 @@ _log = logging.getLogger(__name__)
 
 SLOTS_PER_PROCESS = 4
 OWN_SLOTS = 1
-"""How many slots a grader with host processes keeps: it is busy with handing out submissions."""
+"""How many slots a grader with host processes has besides theirs. It uses them only while host
+processes start: later it is busy with handing out submissions."""
 _FAILED_STARTS = 3
 """After so many failed starts in a row, no further host process is started."""
 _END_TIMEOUT_S = 10.0
@@ -73,7 +74,7 @@ class Hosts:
         self._changed = threading.Condition()
         self._waiting = 0
         self._busy_here = 0
-        self._shares = _shares(settings.slots - OWN_SLOTS)
+        self._shares = _shares(settings.slots)
         self._hosts: list[Host] = []
         self._failed_starts = 0
         self._closed = False
@@ -132,7 +133,7 @@ class Hosts:
         with self._changed:
             busy = self._busy()
             opened = own.busy + own.idle + sum(host.open_slots for host in self._hosts)
-        idle = max(0, opened - busy)
+        idle = max(0, min(opened, self._settings.slots) - busy)
         unopened = max(0, self._settings.slots - busy - idle)
         return SlotCounts(busy=busy, idle=idle, unopened=unopened)
 
@@ -443,7 +444,8 @@ _LOST = "a host process of the grader ended before it reported"
 
 def _shares(slots: int) -> list[int]:
     """Distribute slots over host processes as evenly as possible."""
-    processes = -(-slots // SLOTS_PER_PROCESS)
+    # Those of this process count here, so that it starts no process for a single further slot.
+    processes = -(-(slots - OWN_SLOTS) // SLOTS_PER_PROCESS)
     return [slots // processes + (number < slots % processes) for number in range(processes)]
 
 

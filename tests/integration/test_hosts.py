@@ -226,6 +226,18 @@ def test_counts_are_those_of_all_processes(eventually: Eventually) -> None:
         assert (grader.slot_counts().busy, grader.slot_counts().unopened) == (0, 0)
 
 
+def test_once_host_processes_are_ready_they_grade_everything(eventually: Eventually) -> None:
+    with GradingEngine(settings()) as grader, Grader(settings(), engine=grader) as calls:
+        first = [calls.submit(sleeper(6), timeout_s=90) for _ in range(SLOTS)]
+        eventually(lambda: grader.slot_counts().busy == SLOTS, 60)
+        assert {future.result(60).verdict for future in first} == {Verdict.PASSED}
+        ready = hosts()
+        later = [calls.submit(sleeper(6), timeout_s=90) for _ in range(SLOTS)]
+        eventually(lambda: sum(map(sleeping_below, ready)) == SLOTS, 60)
+        assert {future.result(60).verdict for future in later} == {Verdict.PASSED}
+        assert hosts() == ready
+
+
 def test_log_of_a_host_process_is_heard_here(
     crowded: Grader, caplog: pytest.LogCaptureFixture, eventually: Eventually
 ) -> None:
