@@ -12,6 +12,7 @@ from grader.languages.language import (
     ValueDriver,
     driver_source,
 )
+from grader.languages.reading_tests import refuse
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 
@@ -355,9 +356,7 @@ def _unquoted(word: str) -> str:
 
 
 def _refuse(text: str) -> NoReturn:
-    shown = text.strip().split("\n")[0][:120]
-    message = f"a test cannot be split into a call and an expected value: {shown!r}"
-    raise SuiteError(message)
+    refuse("a test cannot be split into a call and an expected value", text)
 
 
 LANGUAGES = (

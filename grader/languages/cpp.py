@@ -22,6 +22,7 @@ from grader.languages.language import (
     lacking_nodes,
     without_comments,
 )
+from grader.languages.reading_tests import end_of_brackets, refuse
 from grader.model.errors import SuiteError
 
 _SHOW = """
@@ -245,8 +246,7 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
         program,
     )
     if left is not None:
-        message = f"a test has another form: {program[left.start() :]!r:.80}"
-        raise SuiteError(message)
+        refuse("a test has another form", program[left.start() :])
     program, own = _with_assignments(program, frozenset(made))
     calls = "".join(f"    shown_for_tests::run({name});\n" for name in tests)
     main = f"int main() {{\n{calls}    return shown_for_tests::has_failed;\n}}\n"
@@ -269,13 +269,8 @@ def _end(mask: str, start: int) -> int:
     Raises:
         SuiteError: It does not close.
     """
-    depth = 1
-    for index in range(start, len(mask)):
-        depth += (mask[index] in "({[") - (mask[index] in ")}]")
-        if depth == 0:
-            return index
-    message = f"brackets do not end: {mask[start:]!r:.80}"
-    raise SuiteError(message)
+    end = end_of_brackets(mask, start)
+    return refuse("brackets do not end", mask[start:]) if end is None else end
 
 
 def _sections(body: str) -> list[str]:
@@ -294,8 +289,7 @@ def _sections(body: str) -> list[str]:
         tests.append(start + body[found.end() : end])
         at = end + 1 + len(body[end + 1 :]) - len(body[end + 1 :].lstrip())
     if body[at:].strip() or re.search(r"\b(?:REQUIRE|CHECK|SECTION)", start + body[at:]):
-        message = f"a test has sections amid other statements: {body[at:].strip() or start!r:.80}"
-        raise SuiteError(message)
+        refuse("a test has sections amid other statements", body[at:].strip() or start)
     return tests
 
 
@@ -343,8 +337,7 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
         others.add(assigned)
     both = sorted(others & set(own))
     if both:
-        message = f"a name is of several kinds: {both[0]!r:.80}"
-        raise SuiteError(message)
+        refuse("a name is of several kinds", both[0])
     return "".join([*parts, source[end:]]), own
 
 

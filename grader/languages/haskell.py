@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
 from grader.languages.language import Assertions, ErrorWords, Language, ValueDriver
+from grader.languages.reading_tests import end_of_brackets, refuse
 from grader.model import ExpressionCase, ExpressionTests
-from grader.model.errors import SuiteError
 
 _TEXT = re.compile(r"""\"(?:\\.|[^"\\])*\"|(?<![\w'])'(?:\\[^\n']+|[^'\\\n])'""")
 _PRAGMAS = re.compile(r"\A(?:\s*\{-#.*?#-\})*", re.DOTALL)
@@ -82,7 +82,7 @@ def read_tests(source: str, function: str) -> ExpressionTests:
     if not _words(actual) <= bound or any(wanted & _words(each) for each in bindings):
         _refuse(compared[0])
     parts = _Parts.of(applied, test, wanted)
-    end = _end_of_list(source, rows.end())
+    end = end_of_brackets(_masked(source), rows.end())
     cases: list[ExpressionCase] = []
     for text in _items(source[rows.end() : end], ","):
         got = parts.applied(text, f"let {{ {'; '.join(bindings)} }} in {actual}", to_wanted=False)
@@ -156,16 +156,6 @@ def _inner(text: str) -> str:
     return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
-def _end_of_list(source: str, start: int) -> int:
-    index, depth, mask = start, 1, _masked(source)
-    while index < len(mask):
-        depth += (mask[index] in "([") - (mask[index] in ")]")
-        if depth == 0:
-            break
-        index += 1
-    return index
-
-
 def _items(text: str, separator: str) -> list[str]:
     """Return the parts between separators outside of brackets and texts, on one line each."""
     parts, depth, start, mask = list[str](), 0, 0, _masked(text)
@@ -183,9 +173,7 @@ def _masked(text: str) -> str:
 
 
 def _refuse(text: str) -> NoReturn:
-    shown = text.strip().split("\n")[0][:120]
-    message = f"the tests cannot be split into calls and expected values: {shown!r}"
-    raise SuiteError(message)
+    refuse("the tests cannot be split into calls and expected values", text)
 
 
 LANGUAGES = (

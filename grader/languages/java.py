@@ -22,6 +22,7 @@ from grader.languages.language import (
     with_open_class,
     without_comments,
 )
+from grader.languages.reading_tests import refuse
 from grader.model import MiB
 from grader.model.errors import SuiteError
 
@@ -241,8 +242,7 @@ def tests_program(source: str, _path: str, example: str) -> tuple[str, tuple[str
 
     program = _TEST_CLASS.sub(r"class \g<name> {", _METHOD.sub(named, bare))
     if left := re.search(r"@(?:Test|Before)", program):
-        message = f"a test has another form: {program[left.start() :]!r:.80}"
-        raise SuiteError(message)
+        refuse("a test has another form", program[left.start() :])
     calls = "".join(
         f"ShownForTests.run(() -> {{ {classes[0]} each = new {classes[0]}();"
         f" {' '.join(before)} {test} }});\n"
@@ -256,8 +256,7 @@ def tests_program(source: str, _path: str, example: str) -> tuple[str, tuple[str
     for constant in _CONSTANT.finditer(program):
         path = constant[0].split(".")
         if path[0] in names and path[-2] not in enums:
-            message = f"the tests use a constant of the submission: {constant[0]!r:.80}"
-            raise SuiteError(message)
+            refuse("the tests use a constant of the submission", constant[0])
     return f"{program}\nclass TestsOfTheSuite {{\n{main}{end}\n}}\n}}\n", names
 
 
@@ -274,8 +273,7 @@ def _without_annotations(source: str) -> str:
         if found["arguments"]:
             size = end_of_call(source[found.end() - 1 :])
         if found["name"] not in _KNOWN or (found["name"] == "Test" and size is not None):
-            message = f"the tests have another form: {source[found.start() :]!r:.80}"
-            raise SuiteError(message)
+            refuse("the tests have another form", source[found.start() :])
         parts.append(source[end : found.start()])
         if found["name"] in ("Test", "BeforeEach", "Before"):
             parts.append(f"@{found['name']}")
@@ -317,8 +315,7 @@ def _argument(source: str, at: int) -> tuple[str, int]:
     """Return what is in the brackets that open at a place, and where they end."""
     size = end_of_call(source[at:])
     if size is None:
-        message = f"brackets do not end: {source[at:]!r:.80}"
-        raise SuiteError(message)
+        refuse("brackets do not end", source[at:])
     return source[at + 1 : at + size - 1].strip(), at + size
 
 

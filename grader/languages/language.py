@@ -368,25 +368,18 @@ def in_type_of_call(form: str, actual: str, expected: str) -> str:
     return form.replace("{actual}", actual).replace("{expected}", expected)
 
 
+_TEXT_OR_BRACKET = re.compile(r"""(?s:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|["'()]""")
+
+
 def end_of_call(text: str) -> int | None:
     """Return where the call at the start of `text` ends, by its brackets and quotes."""
-    depth, quote, index = 0, "", 0
-    while index < len(text):
-        char = text[index]
-        if quote:
-            if char == "\\":
-                index += 1
-            elif char == quote:
-                quote = ""
-        elif char in "\"'":
-            quote = char
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-            if depth <= 0:
-                return index + 1 if depth == 0 else None
-        index += 1
+    depth = 0
+    for found in _TEXT_OR_BRACKET.finditer(text):
+        depth += (found[0] == "(") - (found[0] == ")")
+        if found[0] in ("'", '"') or depth < 0:
+            return None
+        if found[0] == ")" and depth == 0:
+            return found.end()
     return None
 
 

@@ -6,16 +6,16 @@ in the other program alone.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, NoReturn
+from collections.abc import Iterator
+from typing import NoReturn
 
 from grader.languages.language import driver_source
+from grader.languages.reading_tests import OPENING, Token, Tokens, close, refuse, split, texts_of
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 
 _MOST_CHARS = 128 * 1024
 _MOST_DEPTH = 40
-_SHOWN_CHARS = 120
 _DELIMITED = (
     r"(?:<[^<>]*>|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]"
     r"|(?P<one>[/!|~#\"'])(?:\\.|(?!(?P=one)).)*(?P=one))"
@@ -58,17 +58,6 @@ _OPERATORS = frozenset(
     {"?", "==", "!=", "<", ">", "eq", "ne", "and", "or", "not", "//", "||", "&&", "=~", "!~"}
 )
 """Operators that may make a verdict of a value."""
-_OPEN = frozenset({"(", "[", "{", "${", "@{"})
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-_Tokens = Sequence[_Token]
 
 
 def read_tests(source: str, solution_path: str) -> ExpressionTests:
@@ -86,25 +75,25 @@ def read_tests(source: str, solution_path: str) -> ExpressionTests:
     try:
         reader.read(_tokens(source))
     except (IndexError, RecursionError):
-        _refuse("the tests end within a statement, or are too deep", source)
+        refuse("the tests end within a statement, or are too deep", source)
     return reader.tests()
 
 
-def _tokens(source: str) -> list[_Token]:
-    found, at, depth = list[_Token](), 0, 0
+def _tokens(source: str) -> list[Token]:
+    found, at, depth = list[Token](), 0, 0
     while at < len(source):
         match = _TOKEN.match(source, at)
         if source[at] == "/" and (found[-1].text if found else "") in _BEFORE_PATTERNS:
             match = _PATTERN.match(source, at)
         if match is None:
-            _refuse("the tests are written in a way that is not known", source[at:])
+            refuse("the tests are written in a way that is not known", source[at:])
         kind = match.lastgroup or "text"
         if kind not in ("comment", "space"):
             depth += (match[0] in ("(", "[", "{")) - (match[0] in (")", "]", "}"))
             depth += match[0] in ("${", "@{")
             if not 0 <= depth <= _MOST_DEPTH:
-                _refuse("brackets do not match, or are too deep", source[at:])
-            found.append(_Token(kind, match[0], at, match.end()))
+                refuse("brackets do not match, or are too deep", source[at:])
+            found.append(Token(kind, match[0], at, match.end()))
         at = match.end()
     return found
 
@@ -127,50 +116,23 @@ def _without_documents(source: str) -> str:
         end = re.compile(rf"^[ \t]*{name}$" if found["indented"] else rf"^{name}$", re.MULTILINE)
         closed = end.search(source, line) if line else None
         if closed is None or found["indented"]:
-            _refuse("a text has no end, or is indented", source[found.start() :])
+            refuse("a text has no end, or is indented", source[found.start() :])
         text = source[line : closed.start()]
         if found["quote"] != "'" and re.search(r"[$@\\]", text):
-            _refuse("a text has more than characters", text)
+            refuse("a text has more than characters", text)
         quoted = "'" + re.sub(r"(['\\])", r"\\\1", text) + "'"
         after = source[found.end() : line] + source[closed.end() + 1 :]
         source = source[: found.start()] + quoted + after
 
 
-def _close(tokens: _Tokens, start: int) -> int:
-    """Return the index of the bracket that closes the one at an index."""
-    depth = 0
-    for index in range(start, len(tokens)):
-        text = tokens[index].text
-        depth += (text in _OPEN) - (text in (")", "]", "}"))
-        if depth == 0:
-            return index
-    return _refuse("a bracket has no end", tokens[start].text)
-
-
-def _split(tokens: _Tokens, *separators: str) -> list[_Tokens]:
-    """Return the parts between those separators that are outside all brackets."""
-    parts, start, at = list[_Tokens](), 0, 0
-    while at < len(tokens):
-        text = tokens[at].text
-        if text in separators and tokens[at].kind == "sign":
-            parts.append(tokens[start:at])
-            start = at + 1
-        at = _close(tokens, at) + 1 if text in _OPEN else at + 1
-    return [*parts, tokens[start:]]
-
-
-def _outside_brackets(tokens: _Tokens) -> Iterator[str]:
+def _outside_brackets(tokens: Tokens) -> Iterator[str]:
     at = 0
     while at < len(tokens):
         yield tokens[at].text
-        at = _close(tokens, at) + 1 if tokens[at].text in _OPEN else at + 1
+        at = close(tokens, at) + 1 if tokens[at].text in OPENING else at + 1
 
 
-def _texts(tokens: _Tokens) -> list[str]:
-    return [token.text for token in tokens]
-
-
-def _variables(tokens: _Tokens) -> Iterator[str]:
+def _variables(tokens: Tokens) -> Iterator[str]:
     """Yield the variables that tokens use, without their signs."""
     for token in tokens:
         if token.kind == "variable":
@@ -225,14 +187,14 @@ class _Reader:
             SuiteError: There is no assertion, or a value is passed and also expected.
         """
         if not self._cases or not self._module:
-            _refuse("the tests have no assertion about the submission", self._source)
+            refuse("the tests have no assertion about the submission", self._source)
         for each in self._defined:
             if each.is_expected and each.is_passed:
-                _refuse("a value is passed to the submission and also expected", each.text)
+                refuse("a value is passed to the submission and also expected", each.text)
             if each.is_expected:
                 self._parts[each.part] = ""
         if both := self._passed & self._compared:
-            _refuse("a field is passed to the submission and also expected", min(both))
+            refuse("a field is passed to the submission and also expected", min(both))
         folder = self._path.rpartition("/")[0]
         found = f"BEGIN {{ unshift @INC, '{folder}' }}\n" if folder else ""
         around, start, cases = list[str](), 0, list[ExpressionCase]()
@@ -258,7 +220,7 @@ class _Reader:
             solution_path=self._path,
         )
 
-    def read(self, tokens: _Tokens) -> None:
+    def read(self, tokens: Tokens) -> None:
         """Read some statements."""
         at = 0
         while at < len(tokens):
@@ -269,7 +231,7 @@ class _Reader:
                 opened = at
                 while tokens[opened].text != "{":
                     opened += 1
-                end = _close(tokens, opened)
+                end = close(tokens, opened)
                 if opened == at:
                     self._block(tokens[at + 1 : end])
                 else:
@@ -278,18 +240,18 @@ class _Reader:
             else:
                 end = at
                 while end < len(tokens) and tokens[end].text != ";":
-                    is_open = tokens[end].text in _OPEN
-                    end = _close(tokens, end) + 1 if is_open else end + 1
+                    is_open = tokens[end].text in OPENING
+                    end = close(tokens, end) + 1 if is_open else end + 1
                 self._statement(tokens[at:end])
                 at = end
 
-    def _block(self, tokens: _Tokens, start: str = "{", end: str = "}") -> None:
+    def _block(self, tokens: Tokens, start: str = "{", end: str = "}") -> None:
         self._parts.append(f"{start}\n")
         self.read(tokens)
         self._parts.append(f"{end}\n")
 
-    def _loop(self, head: _Tokens, body: _Tokens) -> None:
-        texts = _texts(head)
+    def _loop(self, head: Tokens, body: Tokens) -> None:
+        texts = texts_of(head)
         if texts[1:2] != ["my"] or texts[3:] != ["(", f"@{self._table[0]}", ")"] or self._row[0]:
             self._refuse("an assertion is in a loop", head)
         for row in self._table[1]:
@@ -297,15 +259,15 @@ class _Reader:
             self._block(body)
         self._row = ("", None)
 
-    def _statement(self, tokens: _Tokens) -> None:
-        texts = _texts(tokens)
+    def _statement(self, tokens: Tokens) -> None:
+        texts = texts_of(tokens)
         first = texts[0]
         if first == "use":
             self._use(tokens)
         elif first == "subtest":
             opened = texts.index("{") if "{" in texts else 0
             is_block = texts[opened - 2 : opened] in (["=>", "sub"], [",", "sub"])
-            if not is_block or _close(tokens, opened) + 1 != len(tokens):
+            if not is_block or close(tokens, opened) + 1 != len(tokens):
                 self._refuse("a statement is of an unknown kind", tokens)
             # An error ends a subtest, but not the tests.
             self._block(tokens[opened + 1 : -1], "eval {", "1 } or warn $@;")
@@ -315,10 +277,10 @@ class _Reader:
         elif first in ("is", "is_deeply", "like", "ok"):
             inner = tokens[1:]
             if inner[0].text == "(":
-                if _close(inner, 0) != len(inner) - 1:
+                if close(inner, 0) != len(inner) - 1:
                     self._refuse("a statement is of an unknown kind", tokens)
                 inner = inner[1:-1]
-            self._assertion(first, tokens, [each for each in _split(inner, ",", "=>") if each])
+            self._assertion(first, tokens, [each for each in split(inner, ",", "=>") if each])
         elif first == "my" and "DATA" in texts and self._data:
             self._table = (texts[1].lstrip("@"), self._rows(tokens))
         elif (
@@ -328,7 +290,7 @@ class _Reader:
         else:
             self._plain(tokens)
 
-    def _use(self, tokens: _Tokens) -> None:
+    def _use(self, tokens: Tokens) -> None:
         module = tokens[1].text
         is_own = self._path.endswith(f"{module.replace('::', '/')}.pm")
         if is_own:
@@ -340,7 +302,7 @@ class _Reader:
         elif module not in _OF_TESTS:
             self._refuse("the tests use another module", tokens)
 
-    def _rows(self, tokens: _Tokens) -> list[object]:
+    def _rows(self, tokens: Tokens) -> list[object]:
         try:
             rows = json.loads(self._data)
         except ValueError:
@@ -349,14 +311,14 @@ class _Reader:
             self._refuse("the rows of a table are not known", tokens)
         return rows
 
-    def _plain(self, tokens: _Tokens) -> None:
+    def _plain(self, tokens: Tokens) -> None:
         """Read an assignment, or another statement that leads to values of the submission."""
-        left, *right = _split(tokens, "=")
+        left, *right = split(tokens, "=")
         names = list(_variables(left)) if right or tokens[0].text == "my" else []
         text, part = f"{self._text(tokens)};\n", len(self._parts)
         self._parts.append(text)
         self._remember(tokens)
-        if len(right) > 1 or "return" in _texts(tokens):
+        if len(right) > 1 or "return" in texts_of(tokens):
             self._refuse("a statement is of an unknown kind", tokens)
         is_own = self._is_about_submission(right[0] if right else tokens)
         is_whole = len(left) - (left[0].text == "my") == 1
@@ -373,14 +335,14 @@ class _Reader:
         self._pass(right[0] if right else tokens)
         self._pass(left[2:])
 
-    def _assertion(self, kind: str, whole: _Tokens, given: list[_Tokens]) -> None:
+    def _assertion(self, kind: str, whole: Tokens, given: list[Tokens]) -> None:
         """Add a case."""
         if not given or (kind != "ok" and len(given) < 2):
             self._refuse("an assertion is of an unknown kind", whole)
         value, other = given[0], given[1] if kind != "ok" else []
         called, body = value[0].text, self._body(value)
         is_call = value[0].kind == "word" and body is None
-        if is_call and _texts(value[1:2]) not in ([], ["("], ["->"]):
+        if is_call and texts_of(value[1:2]) not in ([], ["("], ["->"]):
             # Perl would take what follows for its arguments, too.
             self._refuse("a call has no brackets", value)
         if body is None and not self._is_own(value):
@@ -396,14 +358,14 @@ class _Reader:
             shown = f"thrown_for_tests({body})" if body else f"text_for_tests({actual})"
             actual, expected = _like(shown, other)
         elif body is not None:
-            if called != "lives" or _texts(other) not in ([], ["T"]):
+            if called != "lives" or texts_of(other) not in ([], ["T"]):
                 self._refuse("an assertion is of an unknown kind", whole)
             actual, expected = f"lives_for_tests({body})", '"lives"'
-        elif kind == "ok" or _texts(other) in (["T"], ["DF"]):
-            truth = "false" if _texts(other) == ["DF"] else "true"
+        elif kind == "ok" or texts_of(other) in (["T"], ["DF"]):
+            truth = "false" if texts_of(other) == ["DF"] else "true"
             actual, expected = f"truth_for_tests({actual})", f'"{truth}"'
         else:
-            is_number = _texts(other[:2]) == ["number", "("]
+            is_number = texts_of(other[:2]) == ["number", "("]
             show = "number_for_tests" if is_number else "one_for_tests"
             wanted = other[2:-1] if is_number else _items(other)
             self._require_plain(wanted)
@@ -420,21 +382,21 @@ class _Reader:
         self._cases.append((len(self._parts), actual, expected, kind == "like", needs))
         self._parts.append(";\n")
 
-    def _body(self, value: _Tokens) -> str | None:
+    def _body(self, value: Tokens) -> str | None:
         """Return the function that `lives` or `dies` calls; None if that is not what a value is."""
         if value[0].text not in ("lives", "dies"):
             return None
         rest = value[1:]
-        if rest[0].text == "(" and _close(rest, 0) == len(rest) - 1:
+        if rest[0].text == "(" and close(rest, 0) == len(rest) - 1:
             rest = rest[1:-1]
         opened = 1 if rest[0].text == "sub" else 0
-        if rest[opened].text != "{" or _close(rest, opened) != len(rest) - 1:
+        if rest[opened].text != "{" or close(rest, opened) != len(rest) - 1:
             self._refuse("an assertion is of an unknown kind", value)
         if not self._is_about_submission(rest):
             self._refuse("an assertion is about more than a value of the submission", value)
         return self._text(rest) if opened else f"sub {self._text(rest)}"
 
-    def _require_plain(self, tokens: _Tokens) -> None:
+    def _require_plain(self, tokens: Tokens) -> None:
         """Refuse an expected value that Perl alone cannot make."""
         for token, after in zip(tokens, [*tokens[1:], None], strict=True):
             is_key = after is not None and after.text in ("=>", "}")
@@ -444,7 +406,7 @@ class _Reader:
         if unknown:
             self._refuse("an expected value has a variable that is not known", tokens)
 
-    def _is_about_submission(self, tokens: _Tokens) -> bool:
+    def _is_about_submission(self, tokens: Tokens) -> bool:
         """Tell whether tokens name the submission, or variables with its values."""
         if not self._own.isdisjoint(_variables(tokens)):
             return True
@@ -454,22 +416,22 @@ class _Reader:
             for word in words
         )
 
-    def _is_own(self, tokens: _Tokens) -> bool:
+    def _is_own(self, tokens: Tokens) -> bool:
         """Tell whether an expression is a value of the submission, or a part of one."""
-        while tokens and tokens[0].text == "(" and _close(tokens, 0) == len(tokens) - 1:
+        while tokens and tokens[0].text == "(" and close(tokens, 0) == len(tokens) - 1:
             tokens = tokens[1:-1]
-        texts = _texts(tokens)
+        texts = texts_of(tokens)
         if not tokens:
             return False
         if texts[-2:-1] == ["//"] and tokens[-1].kind == "text":
             return self._is_own(tokens[:-2])
-        if texts[0] == "[" and _close(tokens, 0) == len(tokens) - 1:
+        if texts[0] == "[" and close(tokens, 0) == len(tokens) - 1:
             return self._is_own(tokens[1:-1])
         if texts[0] == "split":
             inner = tokens[1:]
-            if texts[1] == "(" and _close(inner, 0) == len(inner) - 1:
+            if texts[1] == "(" and close(inner, 0) == len(inner) - 1:
                 inner = inner[1:-1]
-            pattern, *value = _split(inner, ",")
+            pattern, *value = split(inner, ",")
             return len(pattern) == 1 and len(value) == 1 and self._is_own(value[0])
         first = tokens[0]
         if not self._is_about_submission(tokens[:1]):
@@ -481,31 +443,31 @@ class _Reader:
         while at < len(tokens):
             if texts[at] == "->":
                 at += 1
-                at += texts[at] not in _OPEN
+                at += texts[at] not in OPENING
             elif texts[at] in ("(", "[", "{"):
-                at = _close(tokens, at) + 1
+                at = close(tokens, at) + 1
             else:
                 return False
         return True
 
-    def _needed(self, tokens: _Tokens) -> list[_Definition]:
+    def _needed(self, tokens: Tokens) -> list[_Definition]:
         names = dict.fromkeys(_variables(tokens))
         found = [self._pure[name] for name in names if name in self._pure and name not in self._own]
         return [other for each in found for other in (*each.needs, each)]
 
-    def _pass(self, tokens: _Tokens) -> None:
+    def _pass(self, tokens: Tokens) -> None:
         """Remember that some values lead to the submission."""
         for each in self._needed(tokens):
             each.is_passed = True
 
-    def _remember(self, tokens: _Tokens) -> None:
+    def _remember(self, tokens: Tokens) -> None:
         """Remember what a statement of the submission's program uses."""
         self._passed |= self._fields(tokens)
         for token in tokens:
             if token.kind == "word" and token.text.startswith(f"{self._module}::"):
                 self._qualified.add(token.text.removeprefix(f"{self._module}::"))
 
-    def _fields(self, tokens: _Tokens) -> set[str]:
+    def _fields(self, tokens: Tokens) -> set[str]:
         """Return the fields of a row that tokens use."""
         return {
             tokens[index + 3].text
@@ -513,7 +475,7 @@ class _Reader:
             if self._row[0] and tokens[index].text == f"${self._row[0]}"
         }
 
-    def _text(self, tokens: _Tokens, *, is_expected: bool = False) -> str:
+    def _text(self, tokens: Tokens, *, is_expected: bool = False) -> str:
         """Return the source of tokens, without comments and with the values of a row's fields."""
         parts, at, index = list[str](), tokens[0].start if tokens else 0, 0
         while index < len(tokens):
@@ -527,8 +489,8 @@ class _Reader:
                 at, index = token.end, index + 1
                 continue
             value, index = self._row[1], index + 1
-            while _texts(tokens[index : index + 2]) == ["->", "{"] or (
-                tokens[index - 1].text == "}" and _texts(tokens[index : index + 1]) == ["{"]
+            while texts_of(tokens[index : index + 2]) == ["->", "{"] or (
+                tokens[index - 1].text == "}" and texts_of(tokens[index : index + 1]) == ["{"]
             ):
                 index += tokens[index].text == "->"
                 key = tokens[index + 1].text.strip("'\"")
@@ -541,33 +503,33 @@ class _Reader:
             at = tokens[index - 1].end
         return "".join(parts)
 
-    def _refuse(self, why: str, tokens: _Tokens) -> NoReturn:
-        _refuse(why, self._source[tokens[0].start : tokens[-1].end] if tokens else "")
+    def _refuse(self, why: str, tokens: Tokens) -> NoReturn:
+        refuse(why, self._source[tokens[0].start : tokens[-1].end] if tokens else "")
 
 
-def _items(tokens: _Tokens) -> _Tokens:
+def _items(tokens: Tokens) -> Tokens:
     """Return the items of `array { item ...; end; }`; other values as they are."""
     if tokens[0].text != "array":
         return tokens
-    *items, last, rest = _split(tokens[2:-1], ";")
-    if _texts(last) != ["end"] or rest or tokens[1].text != "{":
-        _refuse("an expected value is of an unknown kind", " ".join(_texts(tokens)))
-    found = list[_Token]()
+    *items, last, rest = split(tokens[2:-1], ";")
+    if texts_of(last) != ["end"] or rest or tokens[1].text != "{":
+        refuse("an expected value is of an unknown kind", " ".join(texts_of(tokens)))
+    found = list[Token]()
     for item in items:
         if item[0].text != "item" or len(item) != 2 or item[1].kind not in ("text", "number"):
-            _refuse("an expected value is of an unknown kind", " ".join(_texts(item)))
-        found += [item[1], _Token("sign", ",", item[1].end, item[1].end)]
+            refuse("an expected value is of an unknown kind", " ".join(texts_of(item)))
+        found += [item[1], Token("sign", ",", item[1].end, item[1].end)]
     return found
 
 
-def _like(shown: str, pattern: _Tokens) -> tuple[str, str]:
+def _like(shown: str, pattern: Tokens) -> tuple[str, str]:
     """Return the two sides of a comparison with a pattern that is a plain text."""
     found = re.fullmatch(r"qr\s*(?:/(.+)/|\((.+)\)|\{(.+)\})", pattern[0].text)
     text = next(filter(None, found.groups()), "") if found and len(pattern) == 1 else ""
     if text.endswith(".") and not text.endswith("\\."):
         shown, text = f"without_last_for_tests({shown})", text[:-1]
     if not _PLAIN_PATTERN.fullmatch(text):
-        _refuse("a pattern is more than a text", " ".join(_texts(pattern)))
+        refuse("a pattern is more than a text", " ".join(texts_of(pattern)))
     return shown, _literal(re.sub(r"\\(.)", r"\1", text))
 
 
@@ -596,9 +558,3 @@ def _literal(value: object) -> str:
         )
         return f'"{plain}"'
     return str(int(value)) if isinstance(value, bool) else repr(value)
-
-
-def _refuse(why: str, text: str) -> NoReturn:
-    shown = text.strip().split("\n")[0][:_SHOWN_CHARS]
-    message = f"{why}: {shown!r}"
-    raise SuiteError(message)

@@ -16,6 +16,7 @@ from grader.languages.language import (
     driver_source,
     without_comments,
 )
+from grader.languages.reading_tests import refuse
 from grader.model.errors import SuiteError
 
 
@@ -103,8 +104,7 @@ def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str,
     program = _TEST.sub(lambda found: _test(found, next(numbers)), program)
     if "->expect" in program:
         shown = program[program.index("->expect") :]
-        message = f"an exception is expected in an unknown way: {shown!r:.80}"
-        raise SuiteError(message)
+        refuse("an exception is expected in an unknown way", shown)
     mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), program)
     taken = dict.fromkeys(
         name for found in _TAKEN.finditer(mask) if (name := found[found.lastgroup or 0])
@@ -128,8 +128,7 @@ def _test(found: re.Match[str], number: int) -> str:
         before = body[: expected[0].start()]
         after = _EXPECTED.sub("", body[expected[0].start() :])
         if _ASSERTION.search(after):
-            message = f"an assertion follows what must be thrown: {after.strip()!r:.80}"
-            raise SuiteError(message)
+            refuse("an assertion follows what must be thrown", after.strip())
         checks = "".join(
             f"$this->assert{each['message'] or 'Kind'}($thrownForTests, {each['value']});\n"
             for each in expected

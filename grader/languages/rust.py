@@ -16,6 +16,7 @@ from grader.languages.language import (
     driver_source,
     lacking_nodes,
 )
+from grader.languages.reading_tests import refuse
 from grader.model.errors import SuiteError
 
 _SHOW = """#[allow(unused)]
@@ -182,8 +183,7 @@ def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[s
     others = _ATTRIBUTE.search(mask)
     if others is not None or mask.count("#[test]") != len(_EXERCISE_TEST.findall(source)):
         shown = source[others.start() :] if others is not None else "a test is in a module"
-        message = f"the tests have another form: {shown!r:.80}"
-        raise SuiteError(message)
+        refuse("the tests have another form", shown)
     used = [found["path"] for found in _USE.finditer(mask)]
     local = {word for path in used for word in _WORD.findall(path)[1:]}
     heads = dict.fromkeys([path.split("::")[0].split()[0] for path in used] + _PATH.findall(mask))

@@ -12,6 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from grader.languages import Assertions, in_type_of_call
 from grader.languages.language import without_comments
+from grader.languages.reading_tests import end_of_brackets, refuse
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 
@@ -90,12 +91,7 @@ class Code(NamedTuple):
 
     def end_of_brackets(self, start: int) -> int | None:
         """Return the index of the bracket that closes the one open at `start`."""
-        depth = 1
-        for index in range(start, len(self.mask)):
-            depth += (self.mask[index] in _OPEN) - (self.mask[index] in _CLOSE)
-            if depth == 0:
-                return index
-        return None
+        return end_of_brackets(self.mask, start)
 
     def inside(self, pattern: re.Pattern[str]) -> "Code | None":
         """Return the contents of a call that begins as `pattern`, if it is the whole source."""
@@ -457,9 +453,7 @@ class _Reader:
                 self._refuse(self._code.text[start:])
 
     def _refuse(self, text: str) -> NoReturn:
-        shown = text.strip().split("\n")[0][:_SHOWN_CHARS]
-        message = f"an assertion cannot be split into a call and an expected value: {shown!r}"
-        raise SuiteError(message)
+        refuse("an assertion cannot be split into a call and an expected value", text)
 
 
 def _unreferenced(code: Code) -> Code:

@@ -7,10 +7,11 @@ the second one.
 
 import re
 from itertools import chain
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from grader.languages import Exercises
 from grader.languages.language import Matcher, Named
+from grader.languages.reading_tests import refuse
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 from grader.suites.assertions import Code
@@ -39,7 +40,6 @@ _LOOSER = ("||", "&&", " ? ", " | ", " & ", " ^ ")
 """Operators that take an equality for a part of their operands."""
 _MOST_CHARS = 64 * 1024
 _MOST_VALUE_CHARS = 8 * 1024
-_SHOWN_CHARS = 120
 
 
 class _Assertion(NamedTuple):
@@ -80,7 +80,7 @@ def read_exercise(
         raise SuiteError(message)
     code = Code.of(program, how.comments, how.texts)
     if how.start.search(code.mask) is None:
-        _refuse("the tests have no assertion", program)
+        refuse("the tests have no assertion", program)
     own = _own_names(code, names, how)
     found = _assertions(code, how, own)
     expected, code = _expected_values(code, found, own, how)
@@ -115,24 +115,24 @@ def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
     for begun in how.start.finditer(code.mask):
         shown = code.text[begun.start() :]
         if any(start < begun.start() < end for start, end in loops):
-            _refuse("an assertion is in a loop", shown)
+            refuse("an assertion is in a loop", shown)
         if bodies is not None and not (
             blocks.around(begun.start()) in bodies and _begins_statement(code.mask, begun.start())
         ):
-            _refuse("an assertion is not directly in a test", shown)
+            refuse("an assertion is not directly in a test", shown)
         close = code.end_of_brackets(begun.end())
         chained = None if close is None else _CHAINED.match(code.mask, close + 1)
         if begun.groupdict().get("kind") and close is not None:
             found.append(_of_arguments(code, begun, close, how, own))
             continue
         if close is None or chained is None:
-            _refuse("an assertion has no end", shown)
+            refuse("an assertion has no end", shown)
         end = code.end_of_brackets(chained.end())
         argument = _single(code.cut(chained.end(), end or chained.end()))
         matcher = how.matcher(re.sub(r"\s", "", chained["name"]), argument.text)
         goes_on = end is not None and _CHAINED.match(code.mask, end + 1)
         if end is None or matcher is None or goes_on:
-            _refuse("an assertion is of an unknown kind", shown)
+            refuse("an assertion is of an unknown kind", shown)
         if matcher.argument is not None:
             at = argument.text.index(matcher.argument)
             argument = argument.cut(at, at + len(matcher.argument)).strip()
@@ -164,11 +164,11 @@ def _of_arguments(
         matcher = how.matcher(kind, second.text)
     if matcher is not None and matcher.is_condition and len(sides := first.split("==")) == 2:
         if len(first.split(*_LOOSER)) > 1:
-            _refuse("an assertion is about more than a value of the submission", first.text)
+            refuse("an assertion is about more than a value of the submission", first.text)
         first, second = sides
         matcher = how.matcher("==", second.text)
     if matcher is None:
-        _refuse("an assertion is of an unknown kind", code.text[begun.start() :])
+        refuse("an assertion is of an unknown kind", code.text[begun.start() :])
     is_second = matcher.expected_first
     if matcher.either_first:
         is_second = not _is_of(first, own, how) or how.data.fullmatch(first.mask) is not None
@@ -229,7 +229,7 @@ def _end_of_value(code: Code, start: int, how: Exercises) -> int:
         char = code.mask[index]
         depth += (char in "([{") - (char in ")]}")
         if index - start > _MOST_VALUE_CHARS:
-            _refuse("a value is too long", code.text[start:])
+            refuse("a value is too long", code.text[start:])
         if depth < 0 or (depth == 0 and char == ";"):
             return index
         if depth == 0 and char == "\n" and how.lines_end:
@@ -268,7 +268,7 @@ def _require_own(assertion: _Assertion, own: set[str], how: Exercises) -> None:
     actual = assertion.actual
     mentioned = own & set(_WORD.findall(actual.mask))
     if not (mentioned if assertion.matcher.is_of_a_function else _is_of(actual, own, how)):
-        _refuse("an assertion is about more than a value of the submission", actual.text)
+        refuse("an assertion is about more than a value of the submission", actual.text)
 
 
 class _Definition(NamedTuple):
@@ -308,27 +308,27 @@ def _expected_values(
         for name in dict.fromkeys(_NAME.findall(each.argument.mask)):
             before = [one for one in definitions[name] if one.start < each.start]
             if before and before[-1].is_used:
-                _refuse("a name of an expected value is also used elsewhere", name)
+                refuse("a name of an expected value is also used elsewhere", name)
             if before and not _is_certain(before[-1], definitions[name], each, blocks):
-                _refuse("a name of an expected value may have another value", name)
+                refuse("a name of an expected value may have another value", name)
             if before:
                 value = how.named(_named(name, before[-1], code))
                 if value is None:
-                    _refuse("a name of an expected value is also used elsewhere", name)
+                    refuse("a name of an expected value is also used elsewhere", name)
                 text = _replaced(text, name, value, how)
         values.append(text)
         words = set(_NAME.findall(how.data.sub(" ", _mask(text, how)))) - how.words
         if "{expected}" not in each.matcher.expected:
             continue
         if own & words:
-            _refuse("the tests expect what the submission computes", text)
+            refuse("the tests expect what the submission computes", text)
         unknown |= words - _HARMLESS
     for one in chain.from_iterable(definitions.values()):
         if not one.is_used:
             code, outside = code.blank(one.start, one.end), outside.blank(one.start, one.end)
     for name in unknown:
         if _uses(name).search(outside.mask):
-            _refuse("a name of an expected value is also used elsewhere", name)
+            refuse("a name of an expected value is also used elsewhere", name)
     return values, code
 
 
@@ -445,9 +445,3 @@ def _replaced(text: str, name: str, value: str, how: Exercises) -> str:
             parts += [text[end : found.start()], value]
             end = found.end()
     return "".join([*parts, text[end:]])
-
-
-def _refuse(why: str, text: str) -> NoReturn:
-    shown = text.strip().split("\n")[0][:_SHOWN_CHARS]
-    message = f"{why}: {shown!r}"
-    raise SuiteError(message)

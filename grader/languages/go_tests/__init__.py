@@ -12,13 +12,12 @@ import re
 from grader.languages.go_tests.program import TwoPrograms
 from grader.languages.go_tests.source import (
     read_file,
-    refuse,
     statements_of,
-    texts_of,
     without_comments,
 )
 from grader.languages.go_tests.tables import Tests
 from grader.languages.go_tests.ways import Ways
+from grader.languages.reading_tests import refuse, texts_of
 from grader.model import ExpressionTests
 from grader.model.errors import SuiteError
 

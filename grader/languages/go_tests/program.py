@@ -8,13 +8,13 @@ from grader.languages.go_tests.source import (
     File,
     names_of,
     reached_from,
-    refuse,
     tokens_of,
     unknown,
     words,
 )
 from grader.languages.go_tests.tables import TableRow, Test
 from grader.languages.go_tests.ways import Event
+from grader.languages.reading_tests import refuse
 from grader.model import ExpressionCase, ExpressionTests
 
 

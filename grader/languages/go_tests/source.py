@@ -1,15 +1,23 @@
 """The source of Go: tokens, statements and declarations."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import NamedTuple, NoReturn
 
-from grader.model.errors import SuiteError
+from grader.languages.reading_tests import (
+    CLOSING,
+    OPENING,
+    Token,
+    Tokens,
+    close,
+    refuse,
+    split,
+    texts_of,
+)
 
 _MOST_DEPTH = 40
-_SHOWN_CHARS = 120
 _TOKEN = re.compile(
     r"""(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<space>[ \t\r]+)|(?P<line>\n)
     |(?P<text>"(?:\\.|[^"\\\n])*"|`[^`]*`|'(?:\\.|[^'\\\n])+')
@@ -36,18 +44,6 @@ HARMLESS = frozenset({"Helper", "Log", "Logf", "Parallel"})
 ASSIGNS = frozenset({":=", "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 
 
-class Token(NamedTuple):
-    """A token, and where it stands in the source."""
-
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-Tokens = Sequence[Token]
-
-
 def tokens_of(source: str) -> list[Token]:
     """Return the tokens of some source, with a `;` where a line ends a statement."""
     found, at, depth = list[Token](), 0, 0
@@ -55,7 +51,7 @@ def tokens_of(source: str) -> list[Token]:
         match = _TOKEN.match(source, at)
         if match is None:
             refuse("the tests are no Go", source[at:])
-        depth += (match[0] in ("(", "[", "{")) - (match[0] in (")", "]", "}"))
+        depth += (match[0] in OPENING) - (match[0] in CLOSING)
         if not 0 <= depth <= _MOST_DEPTH:
             refuse("brackets do not match, or are too deep", source[at:])
         kind, at = match.lastgroup or "", match.end()
@@ -107,36 +103,14 @@ def _fields_at(tokens: Tokens, opened: int) -> set[int]:
             found.add(at)
         is_start = tokens[at].text == ";" or (is_start and tokens[at + 1].text == ",")
         is_start = is_start or (tokens[at].text == "," and at - 1 in found)
-        at = close(tokens, at) + 1 if tokens[at].text in ("(", "[", "{") else at + 1
+        at = close(tokens, at) + 1 if tokens[at].text in OPENING else at + 1
     return found
-
-
-def close(tokens: Tokens, start: int) -> int:
-    """Return the index of the bracket that closes the one at an index."""
-    depth = 0
-    for index in range(start, len(tokens)):
-        text = tokens[index].text
-        depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
-        if depth == 0:
-            return index
-    return refuse("a bracket has no end", tokens[start].text)
-
-
-def split(tokens: Tokens, *separators: str) -> list[Tokens]:
-    """Return the parts between those separators that are outside all brackets."""
-    parts, start, depth = list[Tokens](), 0, 0
-    for index, token in enumerate(tokens):
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
-        if depth == 0 and token.text in separators and token.kind == "sign":
-            parts.append(tokens[start:index])
-            start = index + 1
-    return [*parts, tokens[start:]]
 
 
 def _end_of_statement(tokens: Tokens, at: int) -> int:
     """Return the index behind a statement without blocks."""
     while at < len(tokens) and tokens[at].text != ";":
-        at = close(tokens, at) + 1 if tokens[at].text in ("(", "[", "{") else at + 1
+        at = close(tokens, at) + 1 if tokens[at].text in OPENING else at + 1
     return at
 
 
@@ -303,7 +277,7 @@ def _switch(whole: Tokens, tag: Tokens, body: Tokens) -> list[Statement]:
     while at < len(body):
         if body[at].text in ("case", "default"):
             starts.append(at)
-        at = close(body, at) + 1 if body[at].text in ("(", "[", "{") else at + 1
+        at = close(body, at) + 1 if body[at].text in OPENING else at + 1
     other = list[Statement]()
     conditions = list[tuple[Tokens, list[Statement]]]()
     for start, end in pairwise([*starts, len(body)]):
@@ -324,21 +298,9 @@ def _switch(whole: Tokens, tag: Tokens, body: Tokens) -> list[Statement]:
     return other
 
 
-def texts_of(tokens: Tokens) -> list[str]:
-    """Return the texts of tokens."""
-    return [token.text for token in tokens]
-
-
 def refuse_tokens(why: str, tokens: Tokens) -> NoReturn:
     """Refuse the tests because of some tokens."""
     refuse(why, " ".join(texts_of(tokens)))
-
-
-def refuse(why: str, text: str) -> NoReturn:
-    """Refuse the tests because of some of their source."""
-    shown = text.strip().split("\n")[0][:_SHOWN_CHARS]
-    message = f"{why}: {shown!r}"
-    raise SuiteError(message)
 
 
 class Declaration(NamedTuple):
@@ -461,7 +423,7 @@ def assignment(tokens: Tokens) -> tuple[list[Tokens], str, Tokens]:
         return names, "=", right[0] if right else ()
     depth = 0
     for index, token in enumerate(tokens):
-        depth += (token.text in ("(", "[", "{")) - (token.text in (")", "]", "}"))
+        depth += (token.text in OPENING) - (token.text in CLOSING)
         if depth == 0 and token.text in ASSIGNS:
             return split(tokens[:index], ","), token.text, tokens[index + 1 :]
         if depth == 0 and token.text in ("++", "--"):

@@ -11,20 +11,16 @@ from grader.languages.go_tests.source import (
     Run,
     Simple,
     Statement,
-    Tokens,
     assignment,
-    close,
     close_or,
     end_of_type,
     fields_of,
     names_of,
-    refuse,
     set_in,
-    split,
     text_of,
-    texts_of,
     unknown,
 )
+from grader.languages.reading_tests import Tokens, close, refuse, split, texts_of
 
 
 class TableRow(NamedTuple):

@@ -3,18 +3,14 @@
 import re
 
 from grader.languages.go_tests.source import (
-    Tokens,
-    close,
     close_or,
     end_of_type,
     is_around,
-    refuse,
     refuse_tokens,
-    split,
-    texts_of,
     tokens_of,
 )
 from grader.languages.go_tests.tables import TableRow
+from grader.languages.reading_tests import Tokens, close, refuse, split, texts_of
 
 
 def decided(tokens: Tokens, row: TableRow) -> bool:

@@ -12,23 +12,19 @@ from grader.languages.go_tests.source import (
     Loop,
     Simple,
     Statement,
-    Tokens,
     assignment,
     changed_by,
-    close,
     close_or,
     end_of_type,
     is_around,
     names_of,
-    refuse,
     set_in,
-    split,
     text_of,
-    texts_of,
     unknown,
 )
 from grader.languages.go_tests.tables import TableRow
 from grader.languages.go_tests.values import decided, value_of
+from grader.languages.reading_tests import Tokens, close, refuse, split, texts_of
 from grader.model.errors import SuiteError
 
 _MOST_WAYS = 64
