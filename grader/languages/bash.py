@@ -12,9 +12,8 @@ from grader.languages.language import (
     ValueDriver,
     driver_source,
 )
-from grader.languages.reading_tests import refuse
+from grader.languages.reading_tests import refuse, require_short
 from grader.model import ExpressionCase, ExpressionTests
-from grader.model.errors import SuiteError
 
 _WORDS = ErrorWords(
     message=re.compile(r"solution\.sh: line \d+: (?P<message>.+)"),
@@ -48,7 +47,6 @@ _TESTS = TranslatedTests(
     setup='candidate() {{ {name} "$@"; }}',
 )
 
-_MAX_CHARS = 64 * 1024
 _QUOTED = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\$'(?:\\.|[^'\\])*')"""
 _ASSIGNED = re.compile(
     rf"^[ \t]*(?:local[ \t]+)?(?P<name>\w+)=(?P<value>\"?\$\([^\n]*\)\"?|{_QUOTED})[ \t]*$",
@@ -174,9 +172,7 @@ def read_bats(source: str, solution_path: str) -> ExpressionTests:
     Raises:
         SuiteError: There is a statement or an assertion that is not known.
     """
-    if len(source) > _MAX_CHARS:
-        message = f"the tests have {len(source)} characters; expected at most {_MAX_CHARS}"
-        raise SuiteError(message)
+    require_short(source)
     functions = {found["name"]: found[0] for found in _FUNCTION.finditer(source)}
     outside = _BLOCK.sub("", _FUNCTION.sub("", source))
     if (rest := outside[_end(_OUTSIDE, outside) :]) != "":

@@ -22,7 +22,7 @@ from grader.languages.language import (
     lacking_nodes,
     without_comments,
 )
-from grader.languages.reading_tests import end_of_brackets, refuse
+from grader.languages.reading_tests import end_of_brackets, masked, refuse
 from grader.model.errors import SuiteError
 
 _SHOW = """
@@ -232,7 +232,7 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
         r"\busing\s+namespace\s+(?!std\b)", bare
     ):
         made += _DEFINED.findall(example)
-    parts, tests, end, mask = list[str](), list[str](), 0, _masked(bare)
+    parts, tests, end, mask = list[str](), list[str](), 0, masked(bare, _TEXTS)
     for found in _TEST_CASE.finditer(bare):
         close = _end(mask, found.end())
         parts.append(bare[end : found.start()])
@@ -259,10 +259,6 @@ def _with_tolerance(found: re.Match[str], source: str) -> str:
     return f"{found['before']}{values[0] if len(values) == 1 else found['name']})"
 
 
-def _masked(source: str) -> str:
-    return re.sub(_TEXTS, lambda found: "_" * len(found[0]), source)
-
-
 def _end(mask: str, start: int) -> int:
     """Return where the bracket closes that is open at a place, in source without texts.
 
@@ -283,7 +279,7 @@ def _sections(body: str) -> list[str]:
     if found is None:
         return [body]
     start, tests, at = body[: found.start()], list[str](), found.start()
-    mask = _masked(body)
+    mask = masked(body, _TEXTS)
     while (found := _SECTION.match(body, at)) is not None:
         end = _end(mask, found.end())
         tests.append(start + body[found.end() : end])
@@ -310,7 +306,7 @@ def _with_assignments(source: str, made: frozenset[str]) -> tuple[str, list[str]
         SuiteError: A name is that of such an object and of another value.
     """
     parts, end, own, others = list[str](), 0, list[str](), set[str]()
-    mask = _masked(source)
+    mask = masked(source, _TEXTS)
     at = 0
     while (found := _DECLARED.search(mask, at)) is not None:
         at = found.end() - 1

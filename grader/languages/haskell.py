@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, NoReturn
 
 from grader.languages.language import Assertions, ErrorWords, Language, ValueDriver
-from grader.languages.reading_tests import end_of_brackets, refuse
+from grader.languages.reading_tests import end_of_brackets, masked, refuse
 from grader.model import ExpressionCase, ExpressionTests
 
 _TEXT = re.compile(r"""\"(?:\\.|[^"\\])*\"|(?<![\w'])'(?:\\[^\n']+|[^'\\\n])'""")
@@ -82,7 +82,7 @@ def read_tests(source: str, function: str) -> ExpressionTests:
     if not _words(actual) <= bound or any(wanted & _words(each) for each in bindings):
         _refuse(compared[0])
     parts = _Parts.of(applied, test, wanted)
-    end = end_of_brackets(_masked(source), rows.end())
+    end = end_of_brackets(masked(source, _TEXT), rows.end())
     cases: list[ExpressionCase] = []
     for text in _items(source[rows.end() : end], ","):
         got = parts.applied(text, f"let {{ {'; '.join(bindings)} }} in {actual}", to_wanted=False)
@@ -158,7 +158,7 @@ def _inner(text: str) -> str:
 
 def _items(text: str, separator: str) -> list[str]:
     """Return the parts between separators outside of brackets and texts, on one line each."""
-    parts, depth, start, mask = list[str](), 0, 0, _masked(text)
+    parts, depth, start, mask = list[str](), 0, 0, masked(text, _TEXT)
     for index, char in enumerate(mask):
         depth += (char in "([") - (char in ")]")
         if depth == 0 and char == separator:
@@ -166,10 +166,6 @@ def _items(text: str, separator: str) -> list[str]:
             start = index + 1
     parts.append(text[start:])
     return [" ".join(part.split("\n")).strip() for part in parts if part.strip()]
-
-
-def _masked(text: str) -> str:
-    return _TEXT.sub(lambda found: "_" * len(found[0]), text)
 
 
 def _refuse(text: str) -> NoReturn:

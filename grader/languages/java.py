@@ -22,7 +22,7 @@ from grader.languages.language import (
     with_open_class,
     without_comments,
 )
-from grader.languages.reading_tests import refuse
+from grader.languages.reading_tests import masked, refuse
 from grader.model import MiB
 from grader.model.errors import SuiteError
 
@@ -267,7 +267,7 @@ def _without_annotations(source: str) -> str:
         SuiteError: There are others.
     """
     parts, end = list[str](), 0
-    mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), source)
+    mask = masked(source, _TEXTS)
     for found in _ANNOTATION.finditer(mask):
         size = None
         if found["arguments"]:

@@ -10,9 +10,17 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from grader.languages.language import driver_source
-from grader.languages.reading_tests import OPENING, Token, Tokens, close, refuse, split, texts_of
+from grader.languages.reading_tests import (
+    OPENING,
+    Token,
+    Tokens,
+    close,
+    refuse,
+    require_short,
+    split,
+    texts_of,
+)
 from grader.model import ExpressionCase, ExpressionTests
-from grader.model.errors import SuiteError
 
 _MOST_CHARS = 128 * 1024
 _MOST_DEPTH = 40
@@ -66,9 +74,7 @@ def read_tests(source: str, solution_path: str) -> ExpressionTests:
     Raises:
         SuiteError: It asserts nothing, or has a statement that is not known.
     """
-    if len(source) > _MOST_CHARS:
-        message = f"the tests have {len(source)} characters; expected at most {_MOST_CHARS}"
-        raise SuiteError(message)
+    require_short(source, _MOST_CHARS)
     source, _, data = source.partition("\n__DATA__\n")
     source = _without_documents(source.partition("\n__END__\n")[0])
     reader = _Reader(source, solution_path, data)

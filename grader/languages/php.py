@@ -16,7 +16,7 @@ from grader.languages.language import (
     driver_source,
     without_comments,
 )
-from grader.languages.reading_tests import refuse
+from grader.languages.reading_tests import masked, refuse
 from grader.model.errors import SuiteError
 
 
@@ -105,7 +105,7 @@ def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str,
     if "->expect" in program:
         shown = program[program.index("->expect") :]
         refuse("an exception is expected in an unknown way", shown)
-    mask = re.sub(_TEXTS, lambda found: "_" * len(found[0]), program)
+    mask = masked(program, _TEXTS)
     taken = dict.fromkeys(
         name for found in _TAKEN.finditer(mask) if (name := found[found.lastgroup or 0])
     )

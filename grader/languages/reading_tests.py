@@ -1,5 +1,6 @@
-"""What all readers of tests in other languages than Python need: brackets, tokens and refusals."""
+"""What readers of tests in other languages need: texts, brackets, tokens and refusals."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
@@ -48,6 +49,11 @@ def texts_of(tokens: Tokens) -> list[str]:
     return [token.text for token in tokens]
 
 
+def masked(source: str, texts: str | re.Pattern[str]) -> str:
+    """Return source of the same length without its texts."""
+    return re.sub(texts, lambda found: "_" * len(found[0]), source)
+
+
 def end_of_brackets(mask: str, start: int) -> int | None:
     """Return the index of the bracket that closes the one open at `start`, in source without texts.
 
@@ -59,6 +65,17 @@ def end_of_brackets(mask: str, start: int) -> int | None:
         if depth == 0:
             return index
     return None
+
+
+def require_short(source: str, most_chars: int = 64 * 1024) -> None:
+    """Refuse tests that would take too long to read.
+
+    Raises:
+        SuiteError: They have more characters than `most_chars`.
+    """
+    if len(source) > most_chars:
+        message = f"the tests have {len(source)} characters; expected at most {most_chars}"
+        raise SuiteError(message)
 
 
 def refuse(why: str, text: str) -> NoReturn:

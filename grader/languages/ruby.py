@@ -15,6 +15,7 @@ from grader.languages.language import (
     driver_source,
     without_comments,
 )
+from grader.languages.reading_tests import masked
 
 _SOURCE = "solution.rb"
 _WITHOUT_GEMS = re.compile(r"""\brequire\s*\(?\s*(["'])(?:set|json)\1""")
@@ -116,7 +117,7 @@ def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str,
     numbers = count()
     program = _TEST_NAME.sub(lambda found: f"{found[1]}{next(numbers)}", program)
     defined = {"Minitest", *_OWN_CLASS.findall(program)}
-    found = dict.fromkeys(_CONSTANT.findall(_masked(program)))
+    found = dict.fromkeys(_CONSTANT.findall(masked(program, _TEXT_OR_COMMENT)))
     names = [name for name in found if name not in defined]
     return f"{_EXERCISE_DRIVER}\n{program}", (*names, "thrown_for_tests") if names else ()
 
@@ -135,7 +136,7 @@ def _raised(found: re.Match[str]) -> str:
 
 def _with_brackets(source: str) -> str:
     """Put brackets around the arguments of assertions that have none."""
-    mask, parts, end = _masked(source), list[str](), 0
+    mask, parts, end = masked(source, _TEXT_OR_COMMENT), list[str](), 0
     for found in _BARE.finditer(mask):
         stop, depth = found.end(), 0
         while stop < len(mask) and (mask[stop] != "\n" or depth or mask[stop - 1] in ",([{"):
@@ -144,10 +145,6 @@ def _with_brackets(source: str) -> str:
         parts += [source[end : found.start("blank")], "(", source[found.end() : stop].rstrip(), ")"]
         end = stop
     return "".join([*parts, source[end:]])
-
-
-def _masked(source: str) -> str:
-    return _TEXT_OR_COMMENT.sub(lambda found: "_" * len(found[0]), source)
 
 
 _MATCHERS = {

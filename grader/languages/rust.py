@@ -16,7 +16,7 @@ from grader.languages.language import (
     driver_source,
     lacking_nodes,
 )
-from grader.languages.reading_tests import refuse
+from grader.languages.reading_tests import masked, refuse
 from grader.model.errors import SuiteError
 
 _SHOW = """#[allow(unused)]
@@ -179,7 +179,7 @@ def exercise_program(source: str, path: str, example: str) -> tuple[str, tuple[s
     Raises:
         SuiteError: A test is written in another way, or uses crates besides the submission.
     """
-    mask = _TEXT_OR_COMMENT.sub(lambda found: "_" * len(found[0]), source)
+    mask = masked(source, _TEXT_OR_COMMENT)
     others = _ATTRIBUTE.search(mask)
     if others is not None or mask.count("#[test]") != len(_EXERCISE_TEST.findall(source)):
         shown = source[others.start() :] if others is not None else "a test is in a module"

@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from grader.languages import Assertions, in_type_of_call
 from grader.languages.language import without_comments
-from grader.languages.reading_tests import end_of_brackets, refuse
+from grader.languages.reading_tests import end_of_brackets, refuse, require_short
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 
@@ -37,7 +37,6 @@ _QUOTES = "\"'`"
 _TEXT = r"""(?s:"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|'(?:\\[^\n][^'\n]*|[^'\\\n]*)')"""
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _SHOWN_CHARS = 120
-_MAX_CHARS = 64 * 1024
 
 
 class _Pair(NamedTuple):
@@ -117,9 +116,7 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
     Raises:
         SuiteError: There is no assertion, or one that cannot be taken apart.
     """
-    if len(source) > _MAX_CHARS:
-        message = f"the tests have {len(source)} characters; expected at most {_MAX_CHARS}"
-        raise SuiteError(message)
+    require_short(source)
     if how.read is not None:
         return how.read(without_comments(source, how.comments, _TEXT), entry_point)
     if how.prepare is not None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from grader.languages import Exercises
 from grader.languages.language import Matcher, Named
-from grader.languages.reading_tests import refuse
+from grader.languages.reading_tests import refuse, require_short
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
 from grader.suites.assertions import Code
@@ -38,7 +38,6 @@ _ASSIGNED = re.compile(
 _MEMBER = re.compile(r"(?:[?!&]?[.:]|::|\?*->)\s*(\w+)[?!]?|::\s*<[\w\s,&]*>|!")
 _LOOSER = ("||", "&&", " ? ", " | ", " & ", " ^ ")
 """Operators that take an equality for a part of their operands."""
-_MOST_CHARS = 64 * 1024
 _MOST_VALUE_CHARS = 8 * 1024
 
 
@@ -68,9 +67,7 @@ def read_exercise(
         SuiteError: It takes nothing from the submission, asserts nothing, has an assertion that
             cannot be taken apart, or needs an example and has none.
     """
-    if len(source) > _MOST_CHARS:
-        message = f"the tests have {len(source)} characters; expected at most {_MOST_CHARS}"
-        raise SuiteError(message)
+    require_short(source)
     if how.stub is None and not example:
         message = "the exercise has no example, from which the types of the tests' values come"
         raise SuiteError(message)

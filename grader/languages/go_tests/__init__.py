@@ -17,9 +17,8 @@ from grader.languages.go_tests.source import (
 )
 from grader.languages.go_tests.tables import Tests
 from grader.languages.go_tests.ways import Ways
-from grader.languages.reading_tests import refuse, texts_of
+from grader.languages.reading_tests import refuse, require_short, texts_of
 from grader.model import ExpressionTests
-from grader.model.errors import SuiteError
 
 _MOST_CHARS = 128 * 1024
 _TEST = re.compile(r"Test(?![a-z])\w*")
@@ -31,9 +30,7 @@ def read_tests(source: str, solution_path: str) -> ExpressionTests:
     Raises:
         SuiteError: There is no test, or something in one that is not known.
     """
-    if len(source) > _MOST_CHARS:
-        message = f"the tests have {len(source)} characters; expected at most {_MOST_CHARS}"
-        raise SuiteError(message)
+    require_short(source, _MOST_CHARS)
     try:
         return _read(without_comments(source), solution_path)
     except (IndexError, RecursionError):
