@@ -6,11 +6,36 @@ from grader.languages.language import (
     Assertions,
     ErrorWords,
     Language,
+    SourceFile,
     TranslatedTests,
     ValueDriver,
     call_first,
 )
 from grader.model import MiB
+
+_SOURCE = "solution.R"
+_PACKAGES = "datasets,utils,grDevices,graphics,stats"
+_ASIDE = re.compile(
+    # Texts and names may lack their end, so that each character is read once.
+    r"""\b[rR]["']|(?s:(?P<text>"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?)|`[^`]*`?)|#[^\n]*"""
+)
+_NOTICES_METHODS = re.compile(
+    r"@|\b[rR][\"']|(?<![\w.])(?:"
+    # What the package defines, and base R does not.
+    r"[\w.]*(?:Class|DataPart|Extends|Generic|Group|LoadAction|MetaData|Method|Mlist|OnLoad|Package"
+    r"|Prototype|S3Part|Slot|Source|Subclasses|Superclass|Validity|method|slot)[\w.]*"
+    r"|Arith|Compare|Complex|Logic|Math2?|Ops|Quote|Summary|all[Nn]ames|as|canCoerce|cbind2"
+    r"|checkAtAssignment|class(?:Label|MetaName|Name|esToAM)|coerce|defaultDumpName|el|elNamed"
+    r"|empty\.dump|(?:exists|find|get)Function|extends|findUnique|fixPre1\.8|formalArgs"
+    r"|functionBody|generic\.skeleton|hasArg|init(?:FieldArgs|RefFields|ialize)|is|isGrammarSymbol"
+    r"|isRematched|languageEl|matchSignature|metaNameUndo|missingArg|new(?:Basic|EmptyObject)?"
+    r"|prototype|rbind2|(?:unR|r)ematchDefinition|representation|set[AI]s|show(?:Default)?"
+    r"|sig(?:nature|ToEnv)|substitute(?:Direct|FunctionArgs)|testVirtual|tryNew|validObject"
+    # What loads code that is not here, or lists what is there.
+    r"|eval|evalq|parse|source|sys\.source|str2lang|str2expression|get0?|mget|exists|match\.fun"
+    r"|search|sessionInfo|ls|objects|apropos"
+    r")(?![\w.])"
+)
 
 _SHOW = """
 shown_for_tests <- function(value) {
@@ -34,6 +59,18 @@ shown_for_tests <- function(value) {
     paste0("c(", paste(items, collapse = ", "), ")", shape)
 }
 """
+
+
+def prepare(code: str) -> SourceFile:
+    """Load the package methods only for code that may notice it. It takes half of R's start."""
+    notices = _NOTICES_METHODS.search(_ASIDE.sub(_without_prose, code))
+    return SourceFile(_SOURCE, code, format=f"{_PACKAGES},methods" if notices else _PACKAGES)
+
+
+def _without_prose(aside: re.Match[str]) -> str:
+    """Return what may be a name: a text of one word, which may name a function, or a name."""
+    is_name = not aside["text"] or re.fullmatch(r"[\w.<-]+", aside["text"][1:-1])
+    return aside[0] if is_name and not aside[0].startswith("#") else " "
 
 
 def show(values: ValueDriver) -> str:
@@ -66,11 +103,13 @@ LANGUAGES = (
         aliases=frozenset({"rscript", "rlang"}),
         packages={"Rscript": "r-base-core"},
         folders=("/etc/R", "/usr/share/R"),
-        source="solution.R",
+        source=_SOURCE,
+        prepare=prepare,
         other_endings=(".r",),
         compile=("Rscript", "--vanilla", "-e", "invisible(parse('{source}'))"),
         only_checks=True,
         run=("Rscript", "--vanilla", "{source}"),
+        environment={"R_DEFAULT_PACKAGES": "{format}"},
         time_factor=3.0,
         start_up_s=0.3,
         runtime_memory_bytes=64 * MiB,

@@ -18,7 +18,7 @@ import pytest
 from grader import languages
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
-from grader.languages import ruby
+from grader.languages import r, ruby
 from grader.model import GradeReport, LimitOverrides, MiB, Submission, TestSuite
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
@@ -123,6 +123,20 @@ def test_ruby_has_all_names_for_code_that_mentions_them() -> None:
         assert ruby.prepare(f"p({name})").format == "--enable=gems"
     assert ruby.prepare('require "set"\nputs Set[gets.to_i].size').format == "--disable=gems"
     assert ruby.prepare('require "set"\nrequire "prime"').format == "--enable=gems"
+
+
+def test_r_has_all_names_for_code_that_mentions_them() -> None:
+    need("r")
+    listing = 'writeLines(setdiff(ls("package:methods"), ls(baseenv())))'
+    names = subprocess.check_output(["Rscript", "--vanilla", "-e", listing], text=True).split()
+    assert {"new", "setRefClass"} <= set(names)
+    for name in names:
+        assert "methods" in r.prepare(f"x <- {name.removesuffix('<-')}(1)").format, name
+        assert "methods" in r.prepare(f"do.call('{name}', list(1))").format, name
+    plain = '# This is new: a class.\ncat(sum(scan(file("stdin"))), "is, as ever,\\"new", "\n")'
+    assert "methods" not in r.prepare(plain).format
+    assert "methods" in r.prepare(f"{plain}; p@x").format
+    assert "methods" in r.prepare('x <- r"(")"; new("P"); "').format
 
 
 def test_program_is_compiled_once_for_all_its_cases(grader: Grader) -> None:

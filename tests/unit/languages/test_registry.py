@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader import languages
-from grader.languages import SourceFile, java, javascript, php
+from grader.languages import SourceFile, java, javascript, php, r
 from grader.model import Limits, MiB
 from grader.model.errors import LabelError
 from tests.conftest import REPO
@@ -70,6 +70,13 @@ def test_any_code_becomes_a_file_in_the_work_area(code: str) -> None:
 def test_long_java_code_is_read_in_little_time(piece: str) -> None:
     began = time.process_time()
     java.prepare(piece * 100_000)
+    assert time.process_time() - began < 1.0
+
+
+@pytest.mark.parametrize("piece", ['"', '\\"', "'", "`", "a.", "Class", '\nr"'])
+def test_long_r_code_is_read_in_little_time(piece: str) -> None:
+    began = time.process_time()
+    r.prepare(piece * 100_000)
     assert time.process_time() - began < 1.0
 
 
