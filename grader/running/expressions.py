@@ -24,7 +24,7 @@ from grader.running.programs import Parts, parts_of, prepare, stdin_batch
 from grader.running.references import References
 from grader.running.task import Graded, Task, isolated, require_cases
 from grader.sandbox.contract import COMPILING, RunOutcome, Slot
-from grader.source.files import split_files
+from grader.source.files import is_own, split_files, why_refused
 
 
 def run_expressions(
@@ -83,16 +83,32 @@ def _beside(task: Task, tests: ExpressionTests, language: Language, code: str) -
     """
     if not tests.solution_path:
         return parts_of(code, language, task.suite.entry_point)
-    ending = language.source.rpartition(".")[2]
-    # Without the submission's other files, any of which could replace the tests.
+    test = f"tests_of_the_suite.{language.source.rpartition('.')[2]}"
     files = _placed(tests, code) if tests.begun else {}
-    path = tests.solution_path
+    path, parts = tests.solution_path, parts_of(code, language, task.suite.entry_point)
+    given = {parts.path: parts.code, **parts.others} if parts.others else {}
+    main = next((each for each in given if _name(each) == _name(path)), parts.path)
     if path not in files:
-        own = prepare(language, parts_of(code, language, task.suite.entry_point).code).code
-        files[path] = own
+        files[path] = prepare(language, given.pop(main, parts.code)).code
+    names = {_name(each) for each in files}
+    others = {
+        f"{_folder(path)}{each.removeprefix(_folder(main))}": content
+        for each, content in given.items()
+        if is_own(each, language) and _name(each) not in names
+    }
+    if why_refused([test, *files, *others]) is None:
+        files = {**others, **files}
     if language.beside_tests is not None:
         files = {each: language.beside_tests(content) for each, content in files.items()}
-    return Parts(code="", path=f"tests_of_the_suite.{ending}", others=files)
+    return Parts(code="", path=test, others=files)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _folder(path: str) -> str:
+    return path[: path.rfind("/") + 1]
 
 
 def _placed(tests: ExpressionTests, code: str) -> dict[str, str]:
@@ -107,8 +123,8 @@ def _placed(tests: ExpressionTests, code: str) -> dict[str, str]:
         if f'"{tests.solution_path}"' not in code:
             return {}
         given = {path: code for path in begun if path != tests.solution_path}
-    paths = {path.rpartition("/")[2]: path for path in begun}
-    placed = {paths.get(path.rpartition("/")[2], ""): content for path, content in given.items()}
+    paths = {_name(path): path for path in begun}
+    placed = {paths.get(_name(path), ""): content for path, content in given.items()}
     return {path: placed.get(path, content) for path, content in begun.items()}
 
 

@@ -304,6 +304,51 @@ def test_file_that_an_exercise_gives_is_beside_the_answer(grader: Grader) -> Non
         assert report.verdict == "passed", report.feedback
 
 
+_FURTHER = {
+    "go": ("func Sum", "var _ = one()\n\nfunc Sum", "package sums\nfunc one() int { return 1 }\n"),
+    "java": (
+        "public enum",
+        "static { Helper.one(); }\n    public enum",
+        "class Helper { static void one() {} }\n",
+    ),
+    "javascript": (
+        "",
+        "import { one } from './more/helper.js';\none();\n",
+        "export const one = () => 1;\n",
+    ),
+    "perl": ("\n1;", "\nrequire Helper;\nHelper::one();\n1;", "package Helper;\nsub one {}\n1;\n"),
+    "rust": (
+        "use ",
+        "mod helper;\npub const ONE: u8 = helper::ONE;\nuse ",
+        "pub const ONE: u8 = 1;\n",
+    ),
+    "cpp": ('#include "sums.h"\n', '#include "sums.h"\n#include "helper.h"\n', "#pragma once\n"),
+}
+"""In each language, what uses another file takes the place of something, and the file."""
+
+
+@pytest.mark.parametrize("language", _FURTHER)
+def test_answer_may_have_further_files(grader: Grader, language: str) -> None:
+    old, new, helper = _FURTHER[language]
+    ending = ENDINGS[language]
+    first = "" if language == "cpp" else f"// file: answer/sums{ending}\n"
+    folder = "" if language == "cpp" else "answer/more/" if language == "javascript" else "answer/"
+    name = "Helper" if language in ("java", "perl") else "helper"
+    code = f"{first}{RIGHT[language].replace(old, new, 1)}// file: {folder}{name}{ending}\n{helper}"
+    report = grade(grader, language, code)
+    assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    "path", ["tests_of_the_suite.go", "solution.go", "sums.go/a.go", "package.json", "a/sums.go"]
+)
+def test_file_of_an_answer_that_is_in_the_way_is_left_out(grader: Grader, path: str) -> None:
+    code = f"// file: sums.go\n{RIGHT['go']}// file: {path}\npackage sums\n"
+    report = grade(grader, "go", code)
+    assert report.verdict in ("passed", "compile_error", "no_code"), report.feedback
+    assert report.graded
+
+
 def test_answer_in_cpp_may_be_two_blocks_or_one_of_the_files(grader: Grader) -> None:
     need("cpp")
     _, source, header = re.split(r"// file: .*\n", RIGHT["cpp"])
