@@ -34,7 +34,7 @@ _IN_TITLE = re.compile(
 )
 _GUARD = re.compile(
     r"(?>\s+|//[^\n]*\n|/\*(?s:.*?)\*/)*+"
-    r"#[ \t]*(?:pragma[ \t]+once|ifndef[ \t]+\w+\s*#[ \t]*define)\b"
+    r"#[ \t]*(?:pragma[ \t]+once|if(?:ndef|[ \t]*![ \t]*defined)[ \t(]+\w+[ \t)]*\s#[ \t]*define)\b"
 )
 """How a header begins."""
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"", re.MULTILINE)
@@ -144,7 +144,7 @@ def find_files(
             named.pop(name, None)  # The last one counts, and is the last.
             named[name] = content
     if not named and language is not None and language.headers:
-        named = _header_and_source(text, blocks, language)
+        named = _header_and_sources(text, blocks, language)
     files = {
         path: content
         for path, content in named.items()
@@ -164,10 +164,11 @@ def find_files(
     return _found_files(files, language) if len(files) > 1 and fits else None
 
 
-def _header_and_source(text: str, blocks: list[Block], language: Language) -> dict[str, str]:
-    """Return a block that must be the header which another one includes, and that other one.
+def _header_and_sources(text: str, blocks: list[Block], language: Language) -> dict[str, str]:
+    """Return a block that must be the header which others include, and these.
 
-    Empty if that is not clear. The last of each kind counts.
+    They are a source of the same name and one with a `main`, or one of these. Empty if that is not
+    clear. The last of each kind counts.
     """
     own = [block.content(text) for block in blocks if block.word in language.names]
     headers = [content for content in own if _GUARD.match(content)]
@@ -177,7 +178,10 @@ def _header_and_source(text: str, blocks: list[Block], language: Language) -> di
         return {}
     (path,) = included
     stem, _, ending = path.rpartition(".")
-    files = {path: headers[-1], f"{stem}{language.endings[0]}": sources[-1]}
+    files = {path: headers[-1]}
+    for content in sources:
+        has_main = language.program is not None and language.program.search(content) is not None
+        files[f"{'main' if has_main else stem}{language.endings[0]}"] = content
     return files if f".{ending}" in language.headers and not why_refused(list(files)) else {}
 
 

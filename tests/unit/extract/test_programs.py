@@ -163,19 +163,26 @@ def test_first_line_of_a_block_names_its_file(form: str) -> None:
     assert found.note == "Took 2 files of C++17: helper.h, main.cpp."
 
 
-@pytest.mark.parametrize(
-    "guard", ["#pragma once\n", "// Help\n#ifndef HELPER_H\n#define HELPER_H\n"]
-)
+GUARDS = {
+    "pragma": "#pragma once\n",
+    "guard": "// Help\n#ifndef HELPER_H\n#define HELPER_H\n",
+    "if": "#if !defined(HELPER_H)\n#define HELPER_H\n",
+}
+
+
+@pytest.mark.parametrize("guard", GUARDS)
 @pytest.mark.parametrize("is_first", [True, False])
-def test_block_that_is_the_header_of_another_one_needs_no_name(guard: str, is_first: bool) -> None:
-    header, source = f"{guard}int one();", '#include "helper.h"\nint main() { return one(); }'
-    blocks = [fenced("cpp", each) for each in (header, source)]
-    answer = "\n\n".join(blocks if is_first else blocks[::-1])
+def test_block_that_is_the_header_of_others_needs_no_name(guard: str, is_first: bool) -> None:
+    header = f"{GUARDS[guard]}int one();"
+    source, main = (f'#include "helper.h"\nint {name}() {{}}' for name in ("one", "main"))
+    blocks = [fenced("cpp", each) for each in (header, source, main)]
+    answer = "\n\n".join(blocks if is_first else [*blocks[1:], blocks[0]])
     found = extract(answer, language="cpp", is_program=True)
-    assert found.code == f"// file: helper.h\n{header}\n// file: helper.cpp\n{source}\n"
+    assert found.code == (
+        f"// file: helper.h\n{header}\n// file: helper.cpp\n{source}\n// file: main.cpp\n{main}\n"
+    )
     other = extract(answer.replace("helper.h", "../helper.h"), language="cpp", is_program=True)
-    assert other.code is not None
-    assert "main" in other.code
+    assert other.code == main.replace("helper.h", "../helper.h")
 
 
 @pytest.mark.parametrize("around", ["{}", "```cpp\n{}```", "Here:\n```\n{}\n```\nDone."])
