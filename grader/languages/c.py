@@ -50,19 +50,37 @@ static void shown_whole(const char *start, long long value) {
     char *: shown_text, const char *: shown_text, float: shown_number, double: shown_number, \\
     default: shown_whole)(start, value)
 """
-_BEFORE_CODE = """#define main main_of_the_answer
-#line 1 "solution.c"
-"""
+EXERCISE_HEAD = "#include <shown_for_tests>"
+"""Stands for the driver, in the place of the header of the tests' framework."""
 
 
 def show(values: ValueDriver) -> str:
     """Show the values of expressions, if they are numbers or texts; 1.0 as 1."""
-    tests = values.statements('shown_for_tests("\\n{mark} {number} ", {expression})', end=";")
+    form = 'shown_for_tests("\\n{mark} {number} ", {expression})'
+    return program_of(values, form, path="solution.c", show=_SHOW, driver=_EXERCISE_DRIVER)
+
+
+def program_of(values: ValueDriver, form: str, *, path: str, show: str, driver: str) -> str:
+    """Return a program in C or C++ that shows the values of expressions.
+
+    If the answer has a `main` to try itself out, that is not run.
+
+    Args:
+        values: The expressions.
+        form: As in `ValueDriver.statements`.
+        path: The name of the submission's file, for the compiler's messages.
+        show: What the statements call.
+        driver: What takes the place of `EXERCISE_HEAD`.
+    """
+    statements = values.statements(form, end=";")
     if not values.around:
-        tests = f"int main(void) {{\n{tests}\n}}"
-    if values.around and not values.code:  # The code of an exercise is a file of its own.
-        return tests.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
-    return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, tests])
+        statements = f"int main(void) {{\n{statements}\n}}"
+    if values.around and not values.code:
+        # The code of an exercise is a file beside the tests, which include it themselves.
+        return statements.replace(EXERCISE_HEAD, show + driver)
+    before = f'{show}#define main main_of_the_answer\n#line 1 "{path}"\n'
+    # Tests are written for the names that the problem's own code makes known.
+    return "\n".join([before + values.code, "#undef main", values.head, statements])
 
 
 _ASSERTIONS = Assertions(
@@ -70,8 +88,6 @@ _ASSERTIONS = Assertions(
     stub=lambda begun, _name: f"{begun} {{ return 0; }}",
 )
 
-_EXERCISE_HEAD = "#include <shown_for_tests>"
-"""Stands for the driver, in the place of Unity's header."""
 _EXERCISE_DRIVER = driver_source("tests.c")
 _TEXTS = r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 _COMMENTS = r"//[^\n]*|/\*.*?\*/"
@@ -111,10 +127,10 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
         SuiteError: They include what is not there, or are not run by `RUN_TEST`.
     """
     bare = without_comments(source, _COMMENTS, _TEXTS)
-    bare = _IGNORED.sub("", _UNITY.sub(_EXERCISE_HEAD, bare, count=1))
+    bare = _IGNORED.sub("", _UNITY.sub(EXERCISE_HEAD, bare, count=1))
     require_known_includes(bare, path)
     tests = dict.fromkeys(_RUN.findall(bare))
-    if _EXERCISE_HEAD not in bare or not tests:
+    if EXERCISE_HEAD not in bare or not tests:
         message = "the tests do not include Unity, or run no test"
         raise SuiteError(message)
     for number, name in enumerate(tests):

@@ -4,7 +4,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from grader.languages.c import GCC_WORDS, MAIN, require_known_includes, without_main
+from grader.languages.c import (
+    EXERCISE_HEAD,
+    GCC_WORDS,
+    MAIN,
+    program_of,
+    require_known_includes,
+    without_main,
+)
 from grader.languages.language import (
     PREBUILT,
     Assertions,
@@ -106,26 +113,12 @@ template <class T> void line(const char *start, const T &value) {
 }
 }
 """
-_BEFORE_CODE = """#define main main_of_the_answer
-#line 1 "solution.cpp"
-"""
 
 
 def show(values: ValueDriver) -> str:
-    """Show the values of expressions, if they are numbers, texts and containers of these.
-
-    If the answer has a `main` to try itself out, that is not run.
-    """
-    statements = values.statements(
-        'shown_for_tests::line("\\n{mark} {number} ", {expression})', end=";"
-    )
-    if not values.around:
-        statements = f"int main() {{\n{statements}\n}}"
-    if values.around and not values.code:
-        # The code of an exercise is a file beside the tests, which include it themselves.
-        return statements.replace(_EXERCISE_HEAD, _SHOW + _EXERCISE_DRIVER)
-    # Tests are written for the names that the problem's own code makes known.
-    return "\n".join([_SHOW + _BEFORE_CODE + values.code, "#undef main", values.head, statements])
+    """Show the values of expressions, if they are numbers, texts and containers of these."""
+    form = 'shown_for_tests::line("\\n{mark} {number} ", {expression})'
+    return program_of(values, form, path="solution.cpp", show=_SHOW, driver=_EXERCISE_DRIVER)
 
 
 _CALL = driver_source("call.cpp")
@@ -182,8 +175,6 @@ _ASSERTIONS = Assertions(
     stub=lambda begun, _name: f"{begun} {{ return {{}}; }}",
 )
 
-_EXERCISE_HEAD = "#include <shown_for_tests>"
-"""Stands for the driver, in the place of the header of Catch2."""
 _EXERCISE_DRIVER = driver_source("tests.cpp")
 _TEXTS = (
     r"""(?s:(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*\""""
@@ -220,9 +211,9 @@ def tests_program(source: str, path: str, example: str) -> tuple[str, tuple[str,
         SuiteError: A test has another form, or includes what is not there.
     """
     bare = without_comments(source, _COMMENTS, _TEXTS)
-    bare = _CATCH.sub("", _CATCH.sub(_EXERCISE_HEAD, bare, count=1))
+    bare = _CATCH.sub("", _CATCH.sub(EXERCISE_HEAD, bare, count=1))
     require_known_includes(bare, path)
-    if _EXERCISE_HEAD not in bare:
+    if EXERCISE_HEAD not in bare:
         message = "the tests do not include Catch2"
         raise SuiteError(message)
     bare = _TOLERANCE.sub(lambda found: _with_tolerance(found, bare), bare)

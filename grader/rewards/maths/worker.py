@@ -64,29 +64,20 @@ _NOT_READ = re.compile(
 def to_latex(text: str) -> str:
     """Return an expression as LaTeX; it may be LaTeX or plain text."""
     text = text.replace("**", "^").replace(" degrees", "^{\\circ}").replace("\\unit", "\\text")
-    text = _braced_calls(text, "sqrt", "\\sqrt")
-    text = _braced_powers(text)
+    text = _braced(text, re.compile(r"\\?sqrt\s*\("), "\\sqrt")
+    text = _braced(text, re.compile(r"\^\("), "^")
     text = _POWER.sub(r"^{\1}", text)
     text = _FUNCTION.sub(r"\\\1 ", text)
     return re.sub(r"(?<!\\)\*", r" \\cdot ", text)
 
 
-def _braced_calls(text: str, name: str, command: str) -> str:
-    pattern = re.compile(rf"\\?{name}\s*\(")
-    while match := pattern.search(text):
+def _braced(text: str, opening: re.Pattern[str], command: str) -> str:
+    """Return a text with a command and braces in place of what opens a bracket, and of its end."""
+    while match := opening.search(text):
         end = _closing(text, match.end())
         if end is None:
             return text
         text = f"{text[: match.start()]}{command}{{{text[match.end() : end]}}}{text[end + 1 :]}"
-    return text
-
-
-def _braced_powers(text: str) -> str:
-    while (start := text.find("^(")) != -1:
-        end = _closing(text, start + 2)
-        if end is None:
-            return text
-        text = f"{text[:start]}^{{{text[start + 2 : end]}}}{text[end + 1 :]}"
     return text
 
 
