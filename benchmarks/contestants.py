@@ -1,6 +1,6 @@
 """Ways to run the same samples; each takes samples and returns the seconds that they took.
 
-Every contestant checks that all of its samples passed: a fast wrong answer is no answer.
+Every contestant checks that all of its samples passed: a fast wrong answer does not count.
 """
 
 import json

@@ -330,7 +330,7 @@ class Exercises:
     """Matches names of the submission's types and constants, if expected values made of them run no
     code of the submission."""
     words: frozenset[str] = frozenset()
-    """Further words in expected values that are no names of the tests."""
+    """Further words in expected values that are not names of the tests."""
     named: Callable[[Named], str | None] = lambda named: None if named.more else f"({named.value})"
     """Makes an expression of the value that a name has; None if it cannot."""
 

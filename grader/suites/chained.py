@@ -27,7 +27,7 @@ _HARMLESS = frozenset(
         *("function", "return", "const", "let", "local", "math", "string", "table"),
     }
 )
-"""Words in expected values that are no names of the tests."""
+"""Words in expected values that are not names of the tests."""
 _GOES_ON = re.compile(r"\s*(?:[.+*/%?:|&<>=^-]|(?:and|or)\b)")
 """What a line begins with that continues the one before."""
 _LOOP = re.compile(r"\b(?:for|foreach|while|do|forEach|map|each)\b")

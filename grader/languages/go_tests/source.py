@@ -50,7 +50,7 @@ def tokens_of(source: str) -> list[Token]:
     while at < len(source):
         match = _TOKEN.match(source, at)
         if match is None:
-            refuse("the tests are no Go", source[at:])
+            refuse("the tests are not Go", source[at:])
         depth += (match[0] in OPENING) - (match[0] in CLOSING)
         if not 0 <= depth <= _MOST_DEPTH:
             refuse("brackets do not match, or are too deep", source[at:])
@@ -354,7 +354,7 @@ def read_file(source: str) -> File:
                 packages[name] = f"import {alias} {path.text}"
             continue
         if kind not in ("const", "var", "type"):
-            refuse_tokens("the tests are no Go", whole)
+            refuse_tokens("the tests are not Go", whole)
         items = split(whole[2:-1], ";") if whole[1].text == "(" else [whole[1:]]
         if kind == "const" and "iota" in texts_of(whole):
             names = tuple(each[0].text for each in items if each)

@@ -143,7 +143,7 @@ class Tests:
         return text_of(self._source, given), rows
 
     def _literal(self, given: Tokens, ahead: Sequence[Statement] = ()) -> Tokens:
-        """Return the literal that a name stands for; the expression itself if it is no name."""
+        """Return the literal that a name stands for; the expression itself if it is not a name."""
         if len(given) != 1 or given[0].kind != "word":
             return given
         name = given[0].text

@@ -95,7 +95,7 @@ def _read_other(
     endings = (*language.endings, *language.headers)
     solutions = fields.texts(config, "solution")
     paths = {
-        # Others, such as a package's manifest, are no code.
+        # Others, such as a package's manifest, are not code.
         "solution": tuple(path for path in solutions if path.endswith(endings)),
         "test": fields.texts(config, "test"),
     }
