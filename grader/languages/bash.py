@@ -34,7 +34,7 @@ def show(values: ValueDriver) -> str:
 
 
 def split_assertion(rest: str) -> tuple[str, str] | None:
-    """Split `$(candidate ...) = "VALUE" ]]`; see `TranslatedTests.split`."""
+    """Split `$(candidate ...) = "VALUE" ]]`; see `TranslatedTests.sides`."""
     found = re.fullmatch(r'(\$\(candidate.*\)) = (".*") \]\]', rest)
     return None if found is None else (f'"{found[1]}"', found[2])
 

@@ -24,7 +24,6 @@ from grader.languages.language import (
     Prebuilt,
     TranslatedTests,
     ValueDriver,
-    call_first,
     driver_source,
     lacking_nodes,
     without_comments,
@@ -165,7 +164,6 @@ def _chosen(count: int) -> str:
 
 _TESTS = TranslatedTests(
     start="assert(",
-    split=call_first(");"),
     setup="auto candidate = {name};",
 )
 

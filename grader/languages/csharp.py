@@ -8,7 +8,6 @@ from grader.languages.language import (
     Language,
     TranslatedTests,
     ValueDriver,
-    split_equality,
     with_open_class,
 )
 from grader.model import MiB
@@ -108,7 +107,6 @@ LANGUAGES = (
         tests=TranslatedTests(
             start="Debug.Assert(",
             call="",
-            split=split_equality,
             name=re.compile(r"Debug\.Assert\((\w+)\("),
         ),
         assertions=Assertions(

@@ -186,7 +186,7 @@ _RESERVED = frozenset(
 
 
 def split_row(rest: str) -> tuple[str, str] | None:
-    """Split `candidate(...), expected: VALUE },`; see `TranslatedTests.split`."""
+    """Split `candidate(...), expected: VALUE },`; see `TranslatedTests.sides`."""
     end = end_of_call(rest)
     value = None if end is None else re.fullmatch(r", expected: (.*) \},", rest[end:], re.DOTALL)
     if value is None:

@@ -18,7 +18,6 @@ from grader.languages.language import (
     driver_source,
     end_of_call,
     lacking_nodes,
-    split_equality,
     with_open_class,
     without_comments,
 )
@@ -183,9 +182,7 @@ def call(driver: CallDriver) -> str:
     )
 
 
-_TESTS = TranslatedTests(
-    start="assert(", call="", split=split_equality, name=re.compile(r"assert\((\w+)\(")
-)
+_TESTS = TranslatedTests(start="assert(", call="", name=re.compile(r"assert\((\w+)\("))
 
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<listed>\bcorrect\s*=\s*Arrays\.asList\s*\()|(?P<condition>\bassert\b)"),

@@ -13,7 +13,6 @@ from grader.languages.language import (
     SourceFile,
     TranslatedTests,
     ValueDriver,
-    call_first,
     driver_source,
     lacking_nodes,
 )
@@ -148,7 +147,6 @@ def call(driver: CallDriver) -> str:
 
 _TESTS = TranslatedTests(
     start="assert.deepEqual(",
-    split=call_first(");"),
     setup="const candidate = {name};",
 )
 

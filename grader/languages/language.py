@@ -343,11 +343,10 @@ class TranslatedTests:
     """How the line of a case begins; no other line begins so."""
     call: str = "candidate("
     """How the expression that calls the submission begins."""
-    split: Callable[[str], tuple[str, str] | None]
-    """Splits such a line, after `start`, into that expression and the expected one.
-
-    Returns None if the line has another form.
-    """
+    close: str = ");"
+    """What ends the line, after the expected value."""
+    split: Callable[[str], tuple[str, str] | None] | None = None
+    """Does what `sides` does; None if the expression is followed by an operator and the value."""
     name: re.Pattern[str] = re.compile(r"candidate = (\w+)")
     """Finds the name of the submission's function in the tests."""
     texts_span_lines: bool = False
@@ -361,6 +360,25 @@ class TranslatedTests:
     stub: Callable[[str], str] | None = None
     """Makes a function that does nothing, from a prompt that ends with the beginning of its code;
     None if the program that shows expected values needs none."""
+
+    def sides(self, rest: str) -> tuple[str, str] | None:
+        """Split such a line, after `start`, into that expression and the expected one.
+
+        Returns None if the line has another form.
+        """
+        if self.split is not None:
+            return self.split(rest)
+        end = end_of_call(rest)
+        compared = None if end is None else _COMPARED.match(rest, end)
+        if end is None or compared is None:
+            return None
+        close = f"){self.close}" if compared["method"] else self.close
+        value = rest[compared.end() :]
+        return (rest[:end], value[: -len(close)]) if value.endswith(close) else None
+
+
+_COMPARED = re.compile(r"\s*(?:,|!==|==|(?P<method>\.[eE]quals\())\s*")
+"""What is between a call and the value that it is compared with."""
 
 
 def in_type_of_call(form: str, actual: str, expected: str) -> str:
@@ -383,34 +401,10 @@ def end_of_call(text: str) -> int | None:
     return None
 
 
-def call_first(close: str) -> Callable[[str], tuple[str, str] | None]:
-    """Return a `TranslatedTests.split` for lines of a call, an operator, a value and `close`."""
-
-    def split(rest: str) -> tuple[str, str] | None:
-        end = end_of_call(rest)
-        value = None if end is None else re.match(r"\s*(?:,|!==|==)\s*(.*)$", rest[end:], re.S)
-        if end is None or value is None or not value[1].endswith(close):
-            return None
-        return rest[:end], value[1][: -len(close)]
-
-    return split
-
-
 def with_open_class(code: str) -> str:
     """Return code whose last class is still open, for tests that continue the class."""
     bare = _TEXT_OR_COMMENT.sub("", code)
     return code.rstrip().removesuffix("}") if bare.count("{") == bare.count("}") else code
-
-
-def split_equality(rest: str) -> tuple[str, str] | None:
-    """Split `CALL == VALUE);` or `CALL.equals(VALUE));`; see `TranslatedTests.split`."""
-    end = end_of_call(rest)
-    if end is None:
-        return None
-    for between, close in ((" == ", ");"), (".equals(", "));"), (".Equals(", "));")):
-        if rest.startswith(between, end) and rest.endswith(close):
-            return rest[:end], rest[end + len(between) : -len(close)]
-    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from grader.languages.language import (
     Matcher,
     TranslatedTests,
     ValueDriver,
-    call_first,
     driver_source,
 )
 
@@ -117,7 +116,7 @@ _EXERCISES = Exercises(
 
 _TESTS = TranslatedTests(
     start="lu.assertEquals(",
-    split=call_first(")"),
+    close=")",
     setup="local candidate = {name}",
 )
 

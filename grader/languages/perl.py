@@ -8,7 +8,6 @@ from grader.languages.language import (
     Language,
     TranslatedTests,
     ValueDriver,
-    call_first,
 )
 from grader.languages.perl_tests import read_tests
 
@@ -47,7 +46,7 @@ def show(values: ValueDriver) -> str:
 _TESTS = TranslatedTests(
     start="if(eq_deeply(",
     call="$candidate->(",
-    split=call_first(")) {"),
+    close=")) {",
     texts_span_lines=True,
     name=re.compile(r"candidate = \\&(\w+)"),
     setup="my $candidate = \\&{name};",

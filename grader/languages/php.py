@@ -12,7 +12,6 @@ from grader.languages.language import (
     SourceFile,
     TranslatedTests,
     ValueDriver,
-    call_first,
     driver_source,
     without_comments,
 )
@@ -187,7 +186,7 @@ def _stand_in(name: str) -> str:
 
 _TESTS = TranslatedTests(
     start="if (",
-    split=call_first(') { throw new Exception("Test failed!"); }'),
+    close=') { throw new Exception("Test failed!"); }',
     name=re.compile(r"^\s*return (\w+)", re.MULTILINE),
     setup="function candidate(...$args) {{ return {name}(...$args); }}",
 )

@@ -9,7 +9,6 @@ from grader.languages.language import (
     SourceFile,
     TranslatedTests,
     ValueDriver,
-    call_first,
 )
 from grader.model import MiB
 
@@ -81,7 +80,7 @@ def show(values: ValueDriver) -> str:
 
 _TESTS = TranslatedTests(
     start="stopifnot(isTRUE(all.equal(",
-    split=call_first(")))"),
+    close=")))",
     name=re.compile(r"candidate <- (\w+)"),
     setup="candidate <- {name}",
 )

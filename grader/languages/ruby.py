@@ -60,7 +60,7 @@ def show(values: ValueDriver) -> str:
 
 
 def split_assertion(rest: str) -> tuple[str, str] | None:
-    """Split `VALUE, candidate.call(...))`; see `TranslatedTests.split`."""
+    """Split `VALUE, candidate.call(...))`; see `TranslatedTests.sides`."""
     at = rest.rfind(", candidate.call(")
     return None if at == -1 or not rest.endswith(")") else (rest[at + 2 : -1], rest[:at])
 

@@ -12,7 +12,6 @@ from grader.languages.language import (
     Named,
     TranslatedTests,
     ValueDriver,
-    call_first,
     driver_source,
     lacking_nodes,
 )
@@ -289,7 +288,6 @@ def _unfinished_of_prompt(prompt: str) -> str:
 
 _TESTS = TranslatedTests(
     start="assert_eq!(",
-    split=call_first(");"),
     setup="let candidate = {name};",
     expected=_LIKE,
     stub=_unfinished_of_prompt,

@@ -69,11 +69,11 @@ def _cases(source: str, tests: TranslatedTests) -> tuple[ExpressionCase, ...]:
         rest = line.strip()
         if not rest.startswith(tests.start):
             continue
-        both = tests.split(rest.removeprefix(tests.start))
+        both = tests.sides(rest.removeprefix(tests.start))
         if both is None and tests.texts_span_lines:
             ends = range(number + 2, number + 2 + _MOST_MORE_LINES)
             longer = ("\n".join(lines[number:end]).strip() for end in ends)
-            split = (tests.split(each.removeprefix(tests.start)) for each in longer)
+            split = (tests.sides(each.removeprefix(tests.start)) for each in longer)
             both = next((each for each in split if each is not None), None)
         if both is None or not both[0].startswith(tests.call):
             message = f"a line of the tests cannot be read: {rest[:80]!r}"
