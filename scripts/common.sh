@@ -84,13 +84,18 @@ On Debian and Ubuntu: sudo apt-get install $package"
     "$VENV/bin/pip" install -qq --disable-pip-version-check -c requirements.lock 'pip>=25.1'
 }
 
-# Install what the arguments tell pip to, at the versions of requirements.lock, unless that was done.
+# Install what the arguments tell pip to, at the versions of requirements.lock.
+pip_install() {
+    "$VENV/bin/pip" install -qq --disable-pip-version-check --no-compile -c requirements.lock "$@"
+}
+
+# The same, unless that was done, and compile all.
 install_locked() {
     local stamp="$VENV/.installed" wanted
     wanted=$(cat pyproject.toml requirements.lock <(echo "$PWD $*") | sha256sum)
     [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] && return
     say "Installing the packages"
-    "$VENV/bin/pip" install -qq --disable-pip-version-check --no-compile -c requirements.lock "$@"
+    pip_install "$@"
     # pip would compile them on one core. Files for other versions of Python fail; nothing needs them.
     # Our own, too: if Python writes no compiled files, as in a jail, each process compiles them again.
     "$VENV/bin/python" -m compileall -qq -j 0 "$VENV/lib" grader sandbox_images worker || true

@@ -23,7 +23,7 @@ from grader.model import GradeReport, LimitOverrides, MiB, Submission, TestSuite
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
 from grader.suites import parse_label
-from tests.compilers import OUTSIDE_CI, need
+from tests.compilers import need
 from tests.conftest import REPO, docker_settings, missing
 
 FOLDER = REPO / "tests/languages"
@@ -66,12 +66,7 @@ def grade(grader: Grader, language: str, code: str) -> GradeReport:
 
 @pytest.mark.parametrize(
     ("language", "name"),
-    [
-        pytest.param(
-            *key, id="-".join(key), marks=[pytest.mark.slow] if key[0] in OUTSIDE_CI else []
-        )
-        for key in programs()
-    ],
+    [pytest.param(*key, id="-".join(key)) for key in programs()],
 )
 def test_program_gets_its_verdict(grader: Grader, language: str, name: str) -> None:
     program = programs()[language, name]
