@@ -1,8 +1,8 @@
 """Real slots to attack, and what must hold on them after every attack.
 
-Each module has one warm slot per backend. After every test on it, plain right and wrong
-programs of each style get their honest verdicts there, a program that looks around finds what it
-found before the first attack, and the host sees no process of the slot that was not there then.
+Each module has one warm slot per backend. After every test on it, a plain program passes one case
+of a suite of each style there, and fails the other; a program that looks around finds what it found
+before the first attack; and the host sees no process of the slot that was not there then.
 """
 
 import json
@@ -246,40 +246,69 @@ class Target:
     def _grade_canaries(self, suites: Sequence[Tests]) -> None:
         settings = Settings(slots=1, limits=LIMITS, retries=0)
         with Grader(settings, sandbox=Lender(self.slot)) as grader:
-            for code, verdict in ((RIGHT, Verdict.PASSED), (WRONG, Verdict.FAILED)):
-                for tests in suites:
-                    suite = TestSuite(tests=tests, format="canary", entry_point="double")
-                    report = grader.grade(Submission(id="canary", completion=code, suite=suite))
-                    assert report.verdict is verdict, (type(tests).__name__, report.feedback)
+            for tests in suites:
+                suite = TestSuite(tests=tests, format="canary", entry_point="double")
+                report = grader.grade(Submission(id="canary", completion=HALF, suite=suite))
+                verdicts = [case.verdict for case in report.cases]
+                assert verdicts == [Verdict.PASSED, Verdict.FAILED], (
+                    type(tests).__name__,
+                    report.feedback,
+                )
 
 
-RIGHT = "def double(n):\n    return 2 * n\n\nif __name__ == '__main__':\n    print(double(21))\n"
-WRONG = RIGHT.replace("2 * n", "2 + n")
+HALF = """\
+def double(n):
+    return 42 if n == 21 else n
 
-_MODULE = "from solution import double\n\ndef test_double():\n    assert double(21) == 42\n"
+if __name__ == "__main__":
+    print(double(int(input())))
+"""
+"""A program that is right in the first case of each canary, and wrong in the second."""
 
-CANARIES: tuple[Tests, ...] = (
-    StdinTests(cases=(StdinCase(id="0", stdin="", expected="42\n"),)),
-    InteractiveTests(
-        cases=(StdinCase(id="0", stdin="", expected="42"),),
-        interactor=Interactor(source="def interact(_, answer):\n    return input() == answer\n"),
-    ),
-    CallTests(entry_point="double", cases=(CallCase(id="0", args=(21,), expected=42),)),
-    ScriptTests(cases=(ScriptCase(id="0", source="assert double(21) == 42"),)),
-    PytestTests(
-        files=(SuiteFile(path="test_double.py", content=_MODULE.encode()),),
+_MODULE = """\
+from solution import double
+
+def test_first({fixture}):
+    assert double(21) == 42
+
+def test_second({fixture}):
+    assert double(4) == 8
+"""
+_LINES = (
+    StdinCase(id="0", stdin="21\n", expected="42\n"),
+    StdinCase(id="1", stdin="4\n", expected="8\n"),
+)
+_INTERACT = """\
+def interact(number, double):
+    print(number)
+    return input() == double.strip()
+"""
+
+
+def _pytest_tests(fixture: str = "") -> PytestTests:
+    content = _MODULE.format(fixture=fixture).encode()
+    return PytestTests(
+        files=(SuiteFile(path="test_double.py", content=content),),
         test_paths=("test_double.py",),
         solution_path="solution.py",
+    )
+
+
+CANARIES: tuple[Tests, ...] = (
+    StdinTests(cases=_LINES),
+    InteractiveTests(cases=_LINES, interactor=Interactor(source=_INTERACT)),
+    CallTests(
+        entry_point="double",
+        cases=tuple(CallCase(id=str(n), args=(n,), expected=2 * n) for n in (21, 4)),
     ),
+    ScriptTests(
+        cases=tuple(ScriptCase(id=str(n), source=f"assert double({n}) == {2 * n}") for n in (21, 4))
+    ),
+    _pytest_tests(),
 )
 """A suite of each style that accepts `double` and nothing else."""
 
-_SHARED = _MODULE.replace("test_double()", "test_double(capsys)")
-SHARED = PytestTests(
-    files=(SuiteFile(path="test_double.py", content=_SHARED.encode()),),
-    test_paths=("test_double.py",),
-    solution_path="solution.py",
-)
+SHARED = _pytest_tests("capsys")
 """A suite that shares a process with the submission, for which a slot has one more zygote."""
 
 

@@ -10,7 +10,9 @@ from grader.config.settings import Settings
 from grader.grading.grader import Grader
 from grader.model import Submission, Tests, TestSuite
 from grader.model.verdict import Verdict
-from tests.hostile.conftest import CANARIES, LIMITS, RIGHT, SHARED, Lender, Target
+from tests.hostile.conftest import CANARIES, HALF, LIMITS, SHARED, Lender, Target
+
+RIGHT = HALF.replace("42 if n == 21 else n", "2 * n")
 
 LEAVE = """
 import contextlib, fcntl, json, os, signal, socket, struct, sys
