@@ -41,11 +41,15 @@ def docker_grader(docker_sandbox: DockerSandbox) -> Iterator[Grader]:
 @pytest.fixture(
     params=[
         pytest.param("native", id="native"),
-        pytest.param("docker", id="docker", marks=pytest.mark.docker),
+        pytest.param("docker", id="docker", marks=(pytest.mark.docker, pytest.mark.slow)),
     ]
 )
 def grader(request: pytest.FixtureRequest) -> Grader:
-    """A grader on each backend in turn."""
+    """A grader on each backend in turn; on Docker only in `make acceptance`.
+
+    What Docker adds is the container, which tests/contract, tests/hostile, the red team and the
+    examples have in every run of the tests.
+    """
     found: Grader = request.getfixturevalue(f"{request.param}_grader")
     return found
 

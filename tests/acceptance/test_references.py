@@ -5,11 +5,12 @@ gave. If ours differ, the reason is here and in docs/known-disagreements.md; a t
 the two together. The native backend grades every row; Docker all of those that are quick, and
 of the others a sample that is the same in every run, unless `ACCEPTANCE_FULL` is set. So do both
 with problems whose modules the science image does not have. Every run of the tests grades the
-files that take seconds, `make acceptance` all.
+files that take seconds, in the native backend; `make acceptance` grades all.
 """
 
 import importlib.util
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 
 from grader.grading.grader import Grader
 from grader.model import LimitOverrides, MiB, PytestTests, Submission
-from grader.model.verdict import Verdict
+from grader.model.verdict import Integrity, Verdict
 from grader.running import suite_run
 from grader.suites import parse_label
 from tests.acceptance.data import (
@@ -59,6 +60,8 @@ class References:
     """Problems, among the passed, whose tests leave the outcome to chance."""
     limits: LimitOverrides | None = None
     """None: those of the suites."""
+    integrity: Integrity | None = None
+    """What most of the passed have at least: judged apart from the tests, or confirmed by twins."""
     docker: int | None = None
     """How many of the rows Docker grades if not all are wanted; None: all."""
     is_quick: bool = False
@@ -127,8 +130,20 @@ BIGCODEBENCH_LACKING = {
 
 
 REFERENCES = (
-    References(file="humaneval.jsonl", passed=164, docker=40, is_quick=True),
-    References(file="mbpp.jsonl", passed=974, docker=60, is_quick=True),
+    References(
+        file="humaneval.jsonl",
+        passed=164,
+        integrity=Integrity.SPLIT,
+        docker=40,
+        is_quick=True,
+    ),
+    References(
+        file="mbpp.jsonl",
+        passed=974,
+        integrity=Integrity.SPLIT,
+        docker=60,
+        is_quick=True,
+    ),
     References(file="mbpp_sanitized.jsonl", passed=427, docker=100),
     References(
         file="humanevalplus_originfmt_first60.jsonl.gz",
@@ -152,9 +167,20 @@ REFERENCES = (
         docker=5,
     ),
     References(file="quixbugs_python.jsonl", passed=40, docker=10, is_quick=True),
-    References(file="exercism_python.jsonl.gz", passed=140, docker=20, is_quick=True),
+    References(
+        file="exercism_python.jsonl.gz",
+        passed=140,
+        integrity=Integrity.CONFIRMED,
+        docker=20,
+        is_quick=True,
+    ),
     References(file="humanevalpack_python.jsonl.gz", passed=164, docker=20, is_quick=True),
-    References(file="leetcodedataset_v0.3.1_test.jsonl.gz", passed=228, docker=20),
+    References(
+        file="leetcodedataset_v0.3.1_test.jsonl.gz",
+        passed=228,
+        integrity=Integrity.SPLIT,
+        docker=20,
+    ),
     References(
         file="classeval.jsonl.gz",
         passed=90,
@@ -173,12 +199,14 @@ REFERENCES = (
         },
         flaky=frozenset({"ClassEval_58"}),
         limits=README_LIMITS,
+        integrity=Integrity.CONFIRMED,
         docker=30,
     ),
     References(
         file="kodcode_demo.jsonl.gz",
         passed=230,
         broken={"Prefill_00000003_I": YIELD, "Prefill_00000003_C": YIELD},
+        integrity=Integrity.CONFIRMED,
         docker=40,
     ),
     References(
@@ -223,6 +251,12 @@ def test_references_pass_as_recorded(
     }
     assert {id: text for id, text in unexplained.items() if id not in references.flaky} == {}
     assert set(found) - references.flaky == set(expected)
+    if references.integrity is not None:
+        kinds = Counter(each.integrity for each in reports.values() if each.verdict == "passed")
+        order = [*Integrity]
+        least = order.index(references.integrity)
+        enough = sum(n for kind, n in kinds.items() if kind and order.index(kind) <= least)
+        assert enough >= 0.8 * kinds.total(), kinds
 
 
 def submission_of(
