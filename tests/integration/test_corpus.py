@@ -1,9 +1,12 @@
-"""Small programs of our own, each with the verdict that it must get, on every backend.
+"""Small programs of our own, each with the verdict that it must get.
 
 tests/corpus/SUITE/label.toml is a label, tests/corpus/SUITE/PROGRAM/solution.py a completion, and
 expect.toml beside it what must come out: the verdict and, if they matter, the verdicts of
 single cases, the limit that was hit, the fraction of the points, where the tests ran, and words
 of the feedback.
+
+The native backend runs them in CI. What Docker adds is the container, which tests/contract,
+tests/hostile and the examples have in each run; `make test-slow` has all programs in it, too.
 """
 
 import tomllib
@@ -77,7 +80,7 @@ def read_submission(program: Path) -> Submission:
     scope="module",
     params=[
         pytest.param("native", id="native"),
-        pytest.param("docker", id="docker", marks=pytest.mark.docker),
+        pytest.param("docker", id="docker", marks=(pytest.mark.docker, pytest.mark.slow)),
     ],
 )
 def grader(request: pytest.FixtureRequest) -> Iterator[Grader]:
