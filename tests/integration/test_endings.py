@@ -38,7 +38,10 @@ EACH_KIND = ["exception-in-thread", "SIGINT", "SIGKILL"]
 OTHERS = [ending for ending in (*ORDERLY, *KILLED) if ending not in EACH_KIND]
 
 
-def slow(*cells: tuple[str, str]) -> list[Any]:
+TRAINERS = ["openrlhf", "openrlhf-loop", "openrlhf-agent", "verl", "rllm", "areal", "trl"]
+
+
+def slow(*cells: tuple[str, ...]) -> list[Any]:
     """Return cells of a table whose row and whose column other tests have, as parameters."""
     return [pytest.param(*cell, marks=pytest.mark.slow) for cell in cells]
 
@@ -126,9 +129,7 @@ def test_process_with_slots_ends_soon_and_takes_them_along(ending: str, kind: st
         wait_until(lambda: not living(known), SOON_S, "nothing of it is left")
 
 
-@pytest.mark.parametrize(
-    "ending", [*EACH_KIND, *(pytest.param(each, marks=pytest.mark.slow) for each in OTHERS)]
-)
+@pytest.mark.parametrize("ending", [*EACH_KIND, *slow(*((each,) for each in OTHERS))])
 def test_process_with_host_processes_ends_soon_and_takes_them_along(ending: str) -> None:
     with calling("library", ending, "sleeping", slots=SLOTS_PER_PROCESS + 2) as trainer:
         known = family(trainer.process.pid)
@@ -139,15 +140,12 @@ def test_process_with_host_processes_ends_soon_and_takes_them_along(ending: str)
 @pytest.mark.parametrize(
     ("caller", "ending"),
     [
-        *product(["openrlhf", "openrlhf-agent", "areal"], ["exception", "SIGINT"]),
-        *product(["openrlhf-loop", "verl", "rllm", "trl"], ["SIGINT"]),
-        *(("areal", "SIGKILL"), ("trl", "SIGINT-twice")),
+        *product(TRAINERS, ["SIGINT"]),
+        *(("openrlhf", "exception"), ("areal", "SIGKILL")),
         *slow(
-            *product(["openrlhf-loop", "verl", "rllm"], ["exception"]),
-            *product(
-                ["openrlhf", "openrlhf-loop", "openrlhf-agent", "verl", "rllm", "areal"],
-                ["return"],
-            ),
+            *product([each for each in TRAINERS if each not in ("openrlhf", "trl")], ["exception"]),
+            *product([each for each in TRAINERS if each != "trl"], ["return"]),
+            ("trl", "SIGINT-twice"),
         ),
     ],
 )
@@ -198,10 +196,13 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 @pytest.mark.parametrize(
     ("caller", "ending"),
     [
-        *(("library", ending) for ending in ORDERLY),
+        *product(["library"], ["exception-in-thread", "SIGINT"]),
         ("openrlhf", "exception"),
-        ("openrlhf-loop", "SIGINT"),
         ("verl", "SIGINT"),
+        *slow(
+            *product(["library"], [each for each in ORDERLY if each in OTHERS]),
+            ("openrlhf-loop", "SIGINT"),
+        ),
     ],
 )
 def test_process_at_a_queue_ends_soon_and_takes_its_jobs_along(
@@ -216,7 +217,9 @@ def test_process_at_a_queue_ends_soon_and_takes_its_jobs_along(
 
 
 @pytest.mark.redis
-@pytest.mark.parametrize("ending", KILLED)
+@pytest.mark.parametrize(
+    "ending", ["SIGKILL", *slow(*((each,) for each in KILLED if each in OTHERS))]
+)
 def test_process_at_a_queue_that_is_killed_ends_at_once(
     deployment: Deployment, ending: str
 ) -> None:
