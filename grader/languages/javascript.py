@@ -55,11 +55,10 @@ def prepare(code: str) -> SourceFile:
 _MODULES = {"package.json": '{"type": "module"}'}
 """Lets Node take other files for modules, too."""
 
-WHOLE_OUTPUT = (
-    "--import",
-    "data:text/javascript,for(const stream of[process.stdout,process.stderr])"
-    "if(stream._handle)stream._handle.setBlocking(true)",
-)
+_WHOLE_OUTPUT = b"""for (const stream of [process.stdout, process.stderr]) {
+  if (stream._handle) stream._handle.setBlocking(true);
+}
+"""
 """Makes Node wait until what it prints is written. Otherwise it waits for files, but not for pipes,
 and `process.exit` loses what a pipe does not hold yet."""
 
@@ -299,9 +298,10 @@ JAVASCRIPT = Language(
     compile=("node", "--check", "{source}"),
     only_checks=True,
     beside_tests=as_module,
+    beside={".output.cjs": _WHOLE_OUTPUT},
     run=(
-        *("node", *WHOLE_OUTPUT, "--max-old-space-size={memory_mib}", "--stack-size=49152"),
-        "{source}",
+        *("node", "--require=./.output.cjs", "--max-old-space-size={memory_mib}"),
+        *("--stack-size=49152", "{source}"),
     ),
     environment={"NODE_DISABLE_COLORS": "1", "UV_THREADPOOL_SIZE": "2"},
     time_factor=2.0,

@@ -443,6 +443,8 @@ class Language:
     fails."""
     prebuilt: Prebuilt | None = None
     """What makes compiling quicker if it is there."""
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    """Files by path that lie beside every program."""
     libraries: Mapping[str, bytes] = field(default_factory=dict)
     """Files by path that lie beside the source of a checker or interactor, such as headers."""
     run: tuple[str, ...]

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from grader.languages.javascript import JAVASCRIPT, WHOLE_OUTPUT, must_be_a_module
+from grader.languages.javascript import JAVASCRIPT, must_be_a_module
 from grader.languages.language import ErrorWords, SourceFile
 
 
@@ -37,8 +37,8 @@ LANGUAGES = (
         ),
         only_checks=False,
         run=(
-            *("node", *WHOLE_OUTPUT, "--enable-source-maps", "--max-old-space-size={memory_mib}"),
-            *("--stack-size=49152", "{entry}"),
+            *("node", "--require=./.output.cjs", "--enable-source-maps"),
+            *("--max-old-space-size={memory_mib}", "--stack-size=49152", "{entry}"),
         ),
         environment={**JAVASCRIPT.environment, "GOMAXPROCS": "2"},
         compile_words=ErrorWords(

@@ -12,7 +12,7 @@ from grader.languages import COMPILE_LIMITS, Language, SourceFile
 from grader.model import Checker, CheckerKind, Limits, SuiteFile
 from grader.model.errors import SuiteError
 from grader.running import answers
-from grader.running.programs import commands, prepare
+from grader.running.programs import commands, files_beside, prepare
 from grader.running.references import References
 from grader.sandbox.contract import Commands, Program, RunBatch, Slot
 
@@ -90,11 +90,12 @@ def compiled(
 def _files(language: Language, checker: Checker) -> tuple[SuiteFile, ...]:
     """Return what is put beside the source: the suite's files, and libraries that it lacks."""
     own = {file.path for file in checker.files}
-    return checker.files + tuple(
+    libraries = tuple(
         SuiteFile(path=path, content=content)
         for path, content in language.libraries.items()
         if path not in own
     )
+    return checker.files + libraries + files_beside(language)
 
 
 def _compile(role: str, language: Language, program: Compiled, slot: Slot) -> bytes:

@@ -79,10 +79,15 @@ def stdin_batch(
         source_path=prepared.path,
         runs=runs,
         limits=task.limits,
-        files=_files(others),
+        files=(*files_beside(task.language), *_files(others)),
         interactor=interactor,
         commands=commands(task.language, prepared, memory_bytes=memory_bytes, others=tuple(others)),
     )
+
+
+def files_beside(language: Language) -> tuple[SuiteFile, ...]:
+    """Return what lies beside every program."""
+    return tuple(SuiteFile(path=path, content=content) for path, content in language.beside.items())
 
 
 def _files(contents: Mapping[str, str]) -> tuple[SuiteFile, ...]:

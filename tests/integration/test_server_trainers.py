@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,7 +20,8 @@ import pytest
 
 from grader import languages
 from tests import openrlhf_client, verl_client
-from tests.conftest import missing
+from tests.compilers import need
+from tests.conftest import REPO, missing
 from tests.deployment import wait_until
 from tests.serving import ASSERTS, BAD, GOOD, Service, serving, sleeper
 
@@ -228,6 +230,17 @@ def test_program_in_another_language_is_compiled_and_run(service: Service) -> No
     assert answer["compile_result"] is None
     step = answer["run_result"]
     assert (step["status"], step["return_code"], step["stdout"]) == ("Finished", 0, "7")
+
+
+@pytest.mark.parametrize("name", languages.languages())
+def test_program_in_every_language_is_run(service: Service, name: str) -> None:
+    need(name)
+    programs = tomllib.loads((REPO / f"tests/languages/{name}.toml").read_text())
+    table = "CREATE TABLE numbers (a, b);\nINSERT INTO numbers VALUES (3, 4);\n"
+    stdin = table if name == "sql" else "3 4\n"
+    answer = service.run_code(programs["right"]["code"], language=name, stdin=stdin)
+    assert answer["status"] == "Success", answer
+    assert answer["run_result"]["stdout"].split() == ["7"]
 
 
 @pytest.mark.usefixtures("compiler")

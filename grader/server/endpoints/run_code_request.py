@@ -139,7 +139,7 @@ def _other_batch(
         source_path=source.path,
         runs=(text_bytes(body.stdin or ""),),
         limits=replace(limits, memory_bytes=memory_bytes),
-        files=files,
+        files=(*files, *programs.files_beside(language)),
         commands=replace(commands, compile_limits=compile_limits),
     )
 
