@@ -4,6 +4,7 @@ The program reads ten numbers and prints the sum of their squares.
 """
 
 import os
+import shlex
 import statistics
 import subprocess
 import tempfile
@@ -34,6 +35,13 @@ _PATH = "/usr/local/bin:/usr/bin:/bin"
 """Of submissions. A user's own path may lead to other versions."""
 
 PROGRAMS = {
+    "c": """#include <stdio.h>
+int main(void) {
+    long long n, total = 0;
+    while (scanf("%lld", &n) == 1) total += n * n;
+    printf("%lld\\n", total);
+}
+""",
     "cpp": """#include <bits/stdc++.h>
 using namespace std;
 int main() {
@@ -86,10 +94,30 @@ fn main() {
     "    total = total + tonumber(word) ^ 2 // 1 | 0\nend\nprint(total)\n",
     "perl": "my $total = 0;\n$total += $_ ** 2 for split ' ', join '', <STDIN>;\n"
     'print "$total\\n";\n',
+    "bash": "total=0\nread -r -a words\n"
+    'for word in "${words[@]}"; do ((total += word * word)); done\necho "$total"\n',
+    "r": 'total <- sum(scan(file("stdin"), quiet = TRUE)^2)\ncat(total, "\\n")\n',
+    "csharp": """using System;
+class Program {
+    static void Main() {
+        long total = 0;
+        foreach (var word in Console.In.ReadToEnd().Trim().Split(' '))
+            total += long.Parse(word) * long.Parse(word);
+        Console.WriteLine(total);
+    }
+}
+""",
+    "haskell": "main :: IO ()\nmain = do\n  text <- getContents\n"
+    "  let total = sum [n * n | n <- map read (words text)] :: Int\n  print total\n",
+    "ocaml": "let total = ref 0\n"
+    'let () = try while true do Scanf.scanf " %d" (fun n -> total := !total + n * n) done\n'
+    "  with _ -> print_int !total\n",
+    "sql": "SELECT sum(n * n) AS total FROM numbers;\n",
 }
 """By the language's name."""
 
 _USUAL: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "c": (("gcc", "{source}", "-o", "program"), ("./program",)),
     "cpp": (("g++", "-std=c++17", "{source}", "-o", "program"), ("./program",)),
     "java": (("javac", "{source}"), ("java", "-cp", ".", "-ea", "{entry}")),
     "javascript": ((), ("node", "{source}")),
@@ -100,6 +128,12 @@ _USUAL: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "php": ((), ("php", "-f", "{source}")),
     "lua": ((), ("lua5.4", "{source}")),
     "perl": ((), ("perl", "{source}")),
+    "bash": ((), ("/bin/bash", "{source}")),
+    "r": ((), ("Rscript", "{source}")),
+    "csharp": (("mcs", "{source}", "-out:program.exe"), ("mono", "program.exe")),
+    "haskell": (("ghc", "{source}", "-o", "program"), ("./program",)),
+    "ocaml": (("ocamlopt", "{source}", "-o", "program"), ("./program",)),
+    "sql": ((), ("sqlite3", ":memory:", ".read /dev/stdin", ".read {source}")),
 }
 """The commands that services without a sandbox of their own use: to compile, and to run."""
 
@@ -122,7 +156,7 @@ class Found:
     per_second: float
     """Submissions, each new, with `CASES` cases; median of the rounds."""
     usual_per_second: float
-    """The usual way: a temporary folder, and a process to compile and one for each case."""
+    """The usual way: for each case a temporary folder, the compiler and the program, by a shell."""
 
 
 def compare(backends: Sequence[SandboxChoice], *, rounds: int, slots: int) -> Iterator[Found]:
@@ -176,8 +210,14 @@ def _rate(run: Callable[[int], float], slots: int) -> float:
 
 
 def _suite(language: str, cases: int) -> TestSuite:
-    inputs = [" ".join(str(each + other) for other in range(10)) + "\n" for each in range(cases)]
-    outputs = [str(sum((each + other) ** 2 for other in range(10))) for each in range(cases)]
+    rows = [[str(each + other) for other in range(10)] for each in range(cases)]
+    inputs = [" ".join(row) + "\n" for row in rows]
+    if language == "sql":
+        inputs = [
+            f"CREATE TABLE numbers (n);\nINSERT INTO numbers VALUES ({'), ('.join(row)});\n"
+            for row in rows
+        ]
+    outputs = [str(sum(int(number) ** 2 for number in row)) for row in rows]
     return parse_label({"inputs": inputs, "outputs": outputs, "language": language})
 
 
@@ -258,11 +298,12 @@ class _ByHand:
         return time.perf_counter() - started
 
     def _usual(self, _number: int) -> None:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            run = self._compile(folder)
-            for case in self._cases:
-                output = _run(run, folder, case.stdin)[1]
+        # Each request of such a service has one input.
+        for case in self._cases:
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                run = self._compile(folder)
+                output = _run(_by_shell(run), folder, case.stdin)[1]
                 assert output.strip() == case.expected.strip(), (run, output)
 
     def _write(self, folder: Path) -> SourceFile:
@@ -281,8 +322,12 @@ class _ByHand:
             for command in _USUAL[self._language.name]
         )
         if compiler:
-            _run(compiler, folder)
+            _run(_by_shell(compiler), folder)
         return run
+
+
+def _by_shell(command: Sequence[str]) -> tuple[str, ...]:
+    return "/bin/bash", "-c", shlex.join(command)
 
 
 def _run(
