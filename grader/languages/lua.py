@@ -14,8 +14,9 @@ from grader.languages.language import (
 )
 
 _WORDS = ErrorWords(
-    message=re.compile(r"solution\.lua:\d+: (?P<message>.+)"),
-    line=re.compile(r"solution\.lua:(?P<line>\d+): "),
+    # The files of the submission; what stands behind `in` are the calls that led there.
+    message=re.compile(r"[\w./-]+\.lua:\d+: (?!in )(?P<message>.+)"),
+    line=re.compile(r"[\w./-]+\.lua:(?P<line>\d+): (?!in )"),
 )
 
 _SHOW = """
@@ -74,7 +75,9 @@ def tests_program(source: str, solution_path: str, _example: str) -> tuple[str, 
     module = solution_path.removesuffix(".lua").replace("/", ".")
     names = [each["name"] for each in _REQUIRED.finditer(source) if each["path"] == module]
     program = _TITLE.sub(lambda found: f"{found[0].partition('(')[0]}(''", source)
-    return f"{_EXERCISE_DRIVER}\n{program}", tuple(names)
+    return f"{_EXERCISE_DRIVER}\n{program}\nif has_failed_for_tests then os.exit(1) end\n", tuple(
+        names
+    )
 
 
 _EQUAL = Matcher(expected_first=True)
@@ -86,7 +89,7 @@ _MATCHERS = {
     "false": Matcher(expected="false"),
     "nil": Matcher(expected="nil"),
     "truthy": Matcher(actual="not not ({actual})", expected="true"),
-    "falsy": Matcher(actual="not ({actual})", expected="true"),
+    "falsy": Matcher(actual="not not ({actual})", expected="false"),
 }
 
 

@@ -111,6 +111,7 @@ def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str,
     own = {*_NOT_TAKEN, *re.findall(r"\b(?:class|function)\s+(\w+)", mask)}
     names = [name for name in taken if name.lower() not in own and name not in own]
     calls = "".join(f"{name}::runForTests();\n" for name in classes)
+    calls += "exit((int) TestCaseForTests::$hasFailed);\n"
     every = (*names, "$thrownForTests") if names else ()
     return f"declare(strict_types=1);\n{_EXERCISE_DRIVER}\n{program}\n{calls}", every
 

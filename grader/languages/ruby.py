@@ -201,8 +201,11 @@ LANGUAGES = (
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),
         ),
         runtime_words=ErrorWords(
-            message=re.compile(r"solution\.rb:\d+:in .{1,200}?: (?P<message>.+)"),
-            line=re.compile(r"solution\.rb:(?P<line>\d+)"),
+            # The files of the submission, and none of Ruby's own.
+            message=re.compile(
+                r"(?<![\w./-])(?!/usr/)[\w./-]+\.rb:\d+:in .{1,200}?: (?P<message>.+)"
+            ),
+            line=re.compile(r"(?<![\w./-])(?!/usr/)[\w./-]+\.rb:(?P<line>\d+)"),
         ),
         out_of_memory=("(NoMemoryError)",),
     ),

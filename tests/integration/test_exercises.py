@@ -426,6 +426,26 @@ def test_value_in_cpp_may_be_a_byte_or_a_view_of_a_text(grader: Grader) -> None:
     assert (report.verdict, report.passed) == ("passed", 3), report.feedback
 
 
+_THROWS = {
+    "javascript": ("return parts ?", "if (parts) throw new Error('on purpose');\n  return parts ?"),
+    "lua": ("return how and", "if how then error('on purpose') end\n  return how and"),
+    "ruby": ("parts ? {", "raise 'on purpose' if parts\n    parts ? {"),
+    "php": (
+        "return $parts",
+        "if ($parts) { throw new Exception('on purpose'); }\n    return $parts",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript", "lua", "ruby", "php"])
+def test_error_ends_its_own_test_only(grader: Grader, language: str) -> None:
+    code = RIGHT[language].replace(*_THROWS.get(language, _THROWS["javascript"]))
+    report = grade(grader, language, code)
+    assert (report.verdict, report.passed) == ("runtime_error", CASES[language] - 1)
+    assert "on purpose" in report.feedback
+    assert len(report.cases) == CASES[language]
+
+
 def test_panic_ends_its_own_test_only(grader: Grader) -> None:
     counted = "all.iter().map(|each| (each.to_string(), each.len())).collect()"
     code = RIGHT["rust"].replace(counted, 'panic!("on purpose")')

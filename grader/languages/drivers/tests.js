@@ -1,6 +1,7 @@
 let hooksForTests = [];
 let endsForTests = [];
 let queueForTests = Promise.resolve();
+let hasFailedForTests = false;
 function describe(_title, body) {
   const [hooks, ends] = [hooksForTests, endsForTests];
   [hooksForTests, endsForTests] = [[...hooks], [...ends]];
@@ -10,15 +11,16 @@ function describe(_title, body) {
 function test(_title, body) {
   const steps = [hooksForTests, [body], endsForTests];
   queueForTests = queueForTests.then(async () => {
-    for (const step of steps.flat()) await step();
-  });
-  queueForTests.catch((error) => {
-    console.error(error);
-    process.exit(1);
+    try {
+      for (const step of steps.flat()) await step();
+    } catch (error) {
+      hasFailedForTests = true;
+      console.error(error);
+    }
   });
 }
 // Timers of the submission may go on.
-const endForTests = () => queueForTests.then(() => process.exit(0));
+const endForTests = () => queueForTests.then(() => process.exit(hasFailedForTests ? 1 : 0));
 const [it, xit, xtest, xdescribe] = [test, test, test, describe];
 const beforeEach = (hook) => hooksForTests.push(hook);
 const afterEach = (hook) => endsForTests.push(hook);

@@ -4,10 +4,17 @@ local function describe(_, body)
   body()
   before_hooks, after_hooks = before, after
 end
+local has_failed_for_tests = false
 local function it(_, body)
-  for _, hook in ipairs(before_hooks) do hook() end
-  body()
-  for _, hook in ipairs(after_hooks) do hook() end
+  local ended, why = pcall(function()
+    for _, hook in ipairs(before_hooks) do hook() end
+    body()
+    for _, hook in ipairs(after_hooks) do hook() end
+  end)
+  if not ended then
+    has_failed_for_tests = true
+    io.stderr:write("lua: ", tostring(why), "\n")
+  end
 end
 local context, insulate = describe, describe
 local function before_each(hook) table.insert(before_hooks, hook) end

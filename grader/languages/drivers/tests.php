@@ -6,15 +6,22 @@ abstract class TestCaseForTests
 
     protected function tearDown(): void {}
 
+    public static bool $hasFailed = false;
+
     public static function runForTests(): void
     {
         static::setUpBeforeClass();
         foreach (get_class_methods(static::class) as $name) {
             if (str_starts_with($name, 'test')) {
-                $each = new static();
-                $each->setUp();
-                $each->$name();
-                $each->tearDown();
+                try {
+                    $each = new static();
+                    $each->setUp();
+                    $each->$name();
+                    $each->tearDown();
+                } catch (\Throwable $error) {
+                    self::$hasFailed = true;
+                    fwrite(STDERR, "PHP Fatal error:  Uncaught $error\n");
+                }
             }
         }
     }

@@ -17,10 +17,15 @@ rescue StandardError => error
 end
 def kind_for_tests(error, kind) = kind === error ? kind.name : error.class.name
 at_exit do
+  has_failed = false
   Minitest::Test::ORDER.each do |kind, name|
     test = kind.new
     test.setup
     test.public_send(name)
     test.teardown
+  rescue StandardError, ScriptError, SystemStackError => error
+    has_failed = true
+    warn error.full_message(highlight: false, order: :top)
   end
+  exit 1 if has_failed
 end
