@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands import Run, read_rows, write_rows
+from tests.compilers import need
 from tests.guides import assert_as_expected, blocks, run_python, section, walk, write_examples
 
 if TYPE_CHECKING:
@@ -142,6 +143,18 @@ def test_problem_package_becomes_a_problem(
     assert "factors: 3 of 3 submissions agree" in printed
     verdicts = [row["report"]["verdict"] for row in read_rows(tmp_path / "out.jsonl")]
     assert sorted(verdicts) == ["failed", "passed"]
+
+
+def test_newcomer_grades_cpp_with_two_commands(
+    repo_dir: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    need("cpp")
+    page, _, _ = (repo_dir / "docs/languages.md").read_text().partition("\n## ")
+    (row,) = blocks(page, "json")
+    (tmp_path / "samples.jsonl").write_text(row)
+    (commands,) = blocks(page, "sh")
+    assert len(commands.splitlines()) == 2
+    assert "AC Passed" in walk(page, tmp_path, environment)
 
 
 def test_checker_of_the_how_to_judges_as_its_table_says(
