@@ -5,6 +5,7 @@ is set: a green CI run has run everything.
 """
 
 import ctypes
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +34,18 @@ LEAK_GRACE_S = 5.0
 """How long what is being torn down may take to vanish."""
 
 PR_SET_CHILD_SUBREAPER = 36
+
+
+gc.disable()  # what pytest collects lives as long as the tests
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector pass over all that, which it would look at again and again.
+
+    Tests run pytest in this process, too, and it collects garbage five times whenever it ends.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
