@@ -19,8 +19,8 @@ from grader.languages.language import (
 from grader.model import MiB
 
 _MODULE = re.compile(
-    r"^[ \t]*(?:import\b(?:[^\n;(]*\bfrom\b|[ \t]*['\"])"
-    r"|export[ \t]+(?:default|const|function|class|\{))",
+    r"^[ \t]*(?:import\b(?:[^;('\"`]{0,2000}\bfrom\s*['\"]|[ \t]*['\"])"
+    r"|export[ \t]+(?:default|const|let|var|async|function|class|\*|\{))",
     re.MULTILINE,
 )
 

@@ -150,6 +150,9 @@ def test_java_file_is_called_like_its_public_class(code: str, path: str, entry: 
     [
         pytest.param('import fs from "fs";', "solution.mjs", id="import"),
         pytest.param('import { a } from "fs";', "solution.mjs", id="names"),
+        pytest.param('import a, {\n  b,\n} from "fs";', "solution.mjs", id="several lines"),
+        pytest.param("export async function f() {}", "solution.mjs", id="async"),
+        pytest.param("/*\nimport what comes\nfrom there\n*/", "solution.js", id="comment"),
         pytest.param('import "./x.js";', "solution.mjs", id="for its effects"),
         pytest.param("export default 3;", "solution.mjs", id="export"),
         pytest.param('const fs = require("fs");', "solution.js", id="require"),
