@@ -176,7 +176,7 @@ class Confinement:
         if order.command:
             executable, environment = _program_of(order)
             order = order._replace(environment=environment, executable=executable)
-        return lambda: self._enter(order, first, last)
+        return lambda: enter(order, first, last, self._room)
 
     def _calls(self, order: RunOrder) -> tuple[Calls, Calls, int]:
         """Return what `_write_down` returned for the last order like this one, or returns now."""
@@ -201,17 +201,6 @@ class Confinement:
             for each in self._prepared[key][:2]:
                 each.write_down()
         return self._prepared[key]
-
-    def _enter(self, order: RunOrder, first: Calls, last: Calls) -> ConfinedRun:
-        first.make()
-        if self._room is not None:
-            work_bytes = order.limits["work_bytes"] + order.staged_bytes
-            self._room.enter(work_bytes, (INSIDE_UID, INSIDE_UID))
-        bundle = orders.read_bundle(order.bundle)
-        stage(bundle, order.bundle, 0o755 if order.command else 0o644)
-        last.make()
-        gc.enable()
-        return ConfinedRun.of(order, bundle)
 
     def _write_down(self, order: RunOrder) -> tuple[Calls, Calls, int]:
         """Return the calls before the submission's files are put in place, and those after.
@@ -276,6 +265,26 @@ class Confinement:
         # slots may have the same user, and more descriptors under way than a run may open.
         _add_rlimit(last, resource.RLIMIT_NOFILE, _OPEN_FILES)
         return first, last, other
+
+
+def enter(order: RunOrder, first: Calls, last: Calls, room: reduced.Room | None) -> ConfinedRun:
+    """Lock this process in, and put the files of its run in place.
+
+    Args:
+        order: The run.
+        first: The calls before its files are put in place.
+        last: Those after.
+        room: For the run, if the kernel has no mount namespaces.
+    """
+    first.make()
+    if room is not None:
+        work_bytes = order.limits["work_bytes"] + order.staged_bytes
+        room.enter(work_bytes, (INSIDE_UID, INSIDE_UID))
+    bundle = orders.read_bundle(order.bundle)
+    stage(bundle, order.bundle, 0o755 if order.command else 0o644)
+    last.make()
+    gc.enable()
+    return ConfinedRun.of(order, bundle)
 
 
 def cover_mounts() -> None:

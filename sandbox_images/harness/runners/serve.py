@@ -15,6 +15,15 @@ def run(run: ConfinedRun, _reporter: Reporter) -> NoReturn:
     """Serve until the tests are over."""
     if run.program == "serve_pytest":
         judging.limit_digits()
+    try:
+        candidate_of(run).serve()
+    except ChannelClosed:
+        pass
+    judging.end(0)
+
+
+def candidate_of(run: ConfinedRun) -> Candidate:
+    """Return the candidate, which has loaded nothing yet."""
 
     def load() -> types.ModuleType | dict[str, Any]:
         code = loading.try_to_compile(run.bundle)
@@ -24,9 +33,4 @@ def run(run: ConfinedRun, _reporter: Reporter) -> NoReturn:
         exec(code, module.__dict__)  # noqa: S102 - this is what the sandbox is for
         return module
 
-    path = loading.path_of(run.bundle)
-    try:
-        Candidate(Channel(run.connection), load, path).serve()
-    except ChannelClosed:
-        pass
-    judging.end(0)
+    return Candidate(Channel(run.connection), load, loading.path_of(run.bundle))

@@ -7,15 +7,16 @@ What is executed here is ours, and leaves nothing that a program could see.
 
 import os
 import socket
-from types import CodeType, ModuleType
-from typing import Any
+import sys
+from collections.abc import Callable
 
-from sandbox_images.harness.runners import loading
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
+from sandbox_images.harness.runners import serve
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.split import plain
-from sandbox_images.harness.split.candidate import Candidate
 from sandbox_images.harness.split.channel import Channel, ChannelClosed
 from sandbox_images.harness.wire import orders
+from sandbox_images.harness.wire.orders import RunOrder
 
 _TIMES = 2
 """A third time would save next to nothing."""
@@ -120,29 +121,26 @@ def solve(text: str, values: List[int]) -> Optional[list]:
 '''
 
 
-def rehearse() -> None:
-    """Load a submission of ours, and call it over a channel as tests do, some times."""
+def rehearse(enter: Callable[[RunOrder], ConfinedRun]) -> None:
+    """Load a submission of ours, and call it over a channel as tests do, some times.
+
+    Args:
+        enter: Does what a fork does before it starts, except for locking itself in.
+    """
     parcel = orders.write_bundle(f"{_NAME}.py", _SOURCE, [], prelude=_PRELUDE)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    path, arguments = list(sys.path), list(sys.argv)
     try:
-        for _ in range(_TIMES):
-            _serve(orders.read_bundle(parcel.descriptor))
-            Reporter(nowhere).emit("loaded")
+        with orders.nothing() as nothing:
+            for _ in range(_TIMES):
+                _serve(parcel, nothing, enter)
+                Reporter(nothing).emit("loaded")
     finally:
-        os.close(nowhere)
         os.close(parcel.descriptor)
+        sys.modules.pop(_NAME, None)
+        sys.path[:], sys.argv[:] = path, arguments
 
 
-def _serve(bundle: orders.Bundle) -> None:
-    def load() -> ModuleType | dict[str, Any]:
-        code = loading.try_to_compile(bundle)
-        if not isinstance(code, CodeType):
-            return code
-        module = ModuleType(_NAME)
-        exec(bundle.prelude, module.__dict__)  # noqa: S102 - our own
-        exec(code, module.__dict__)  # noqa: S102 - our own
-        return module
-
+def _serve(parcel: orders.Parcel, nothing: int, enter: Callable[[RunOrder], ConfinedRun]) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         asking = Channel(ours.fileno())
@@ -150,8 +148,20 @@ def _serve(bundle: orders.Bundle) -> None:
         arguments = plain.encode(["the tests, 12 of them", [3, 1, 4, 1, 5, 9]])
         asking.send(["call", ["solve"], arguments, plain.encode({}), True, []])
         ours.shutdown(socket.SHUT_WR)
+        order = RunOrder(
+            program="serve_script",
+            limits={},
+            staged_bytes=parcel.bytes,
+            staged_files=parcel.files,
+            bundle=parcel.descriptor,
+            payload=nothing,
+            stdout=nothing,
+            stderr=nothing,
+            report=nothing,
+            channel=theirs.fileno(),
+        )
         try:
-            Candidate(Channel(theirs.fileno()), load, loading.path_of(bundle)).serve()
+            serve.candidate_of(enter(order)).serve()
         except ChannelClosed:
             pass
         answers = Channel(ours.fileno())

@@ -24,9 +24,11 @@ from functools import partial
 from typing import Any
 
 from sandbox_images.harness.kernel import namespaces, processes, sockets
+from sandbox_images.harness.kernel.calls import Calls
 from sandbox_images.harness.lock_in import confinement, reduced
 from sandbox_images.harness.runners import command, streams
 from sandbox_images.harness.runners.events import Reporter
+from sandbox_images.harness.slot import holes
 from sandbox_images.harness.wire import orders
 from sandbox_images.harness.wire.orders import RunOrder
 
@@ -92,8 +94,16 @@ def main(args: list[str]) -> None:
         if kind == "plain":
             from sandbox_images.harness.slot import rehearsal
 
-            rehearsal.rehearse()
+            rehearsal.rehearse(partial(_enter_unlocked, room))
         runners.execute(wait_for_run(control, room))
+
+
+def _enter_unlocked(room: reduced.Room | None, order: RunOrder) -> confinement.ConfinedRun:
+    """Do in this process what a fork does, except for locking itself in."""
+    if room is not None:  # There is no mount namespace for a work area.
+        return confinement.ConfinedRun.of(order, orders.read_bundle(order.bundle))
+    with confinement.lent_work_area():
+        return confinement.enter(order, Calls(), Calls(), None)
 
 
 def _wait_for_tests(control: socket.socket, room: reduced.Room | None) -> confinement.ConfinedRun:
@@ -152,6 +162,7 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     gc.collect()
     gc.freeze()
     gc.disable()
+    holes.fill()
     orders.send(control, {"event": "ready", "memory_bytes": processes.memory_bytes("self")})
     while (received := orders.receive(control)) is not None:
         message, descriptors = received
@@ -165,6 +176,8 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
         start = namespaces.clone if program is None else program.make
         pid = _start_run(init, start, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)
         if enter is not None and pid == 0:
+            # So that nothing of this frame is freed when it returns.
+            _kept.append(sys._getframe())
             return enter()
         if program is not None and (failure := program.failure()):
             _tell_failure(order, *failure)

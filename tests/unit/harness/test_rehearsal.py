@@ -9,8 +9,10 @@ from tests.conftest import REPO
 
 CHECK = """
 import gc, importlib, os, sys, types, typing, warnings
+from sandbox_images.harness.lock_in.confinement import ConfinedRun
 from sandbox_images.harness.slot import rehearsal
 from sandbox_images.harness.slot.zygote import COMMON_MODULES
+from sandbox_images.harness.wire import orders
 
 for name in COMMON_MODULES:
     importlib.import_module(name)
@@ -25,6 +27,7 @@ def look():
         "path": list(sys.path),
         "arguments": list(sys.argv),
         "finders": list(sys.meta_path),
+        "folders of modules": set(sys.path_importer_cache),
         "files": os.listdir("/proc/self/fd"),
         "folder": os.getcwd(),
         "environment": dict(os.environ),
@@ -34,8 +37,11 @@ def look():
         "left": [each for each in gc.get_objects() if type(each).__name__ in ("Node", "Candidate")],
     }
 
+def enter(order):
+    return ConfinedRun.of(order, orders.read_bundle(order.bundle))
+
 before = look()
-rehearsal.rehearse()
+rehearsal.rehearse(enter)
 after = look()
 for what in before:
     assert before[what] == after[what], (what, before[what], after[what])
