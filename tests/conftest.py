@@ -39,15 +39,6 @@ PR_SET_CHILD_SUBREAPER = 36
 gc.disable()  # what pytest collects lives as long as the tests
 
 
-def pytest_collection_finish() -> None:
-    """Have the garbage collector pass over all that, which it would look at again and again.
-
-    Tests run pytest in this process, too, and it collects garbage five times whenever it ends.
-    """
-    gc.freeze()
-    gc.enable()
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests of a slow kind the time that their kind takes."""
     for item in items:
@@ -160,6 +151,17 @@ def _poll(condition: Callable[[], bool], timeout_s: float) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _garbage_is_of_this_module() -> None:
+    """Have the garbage collector pass over what was there before, such as tests and torch.
+
+    Tests run pytest in this process, too, and it collects garbage five times whenever it ends.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
