@@ -203,7 +203,7 @@ LANGUAGES = (
         runtime_words=ErrorWords(
             # The files of the submission, and none of Ruby's own.
             message=re.compile(
-                r"(?<![\w./-])(?!/usr/)[\w./-]+\.rb:\d+:in .{1,200}?: (?P<message>.+)"
+                r"(?<![\w./-])(?!/usr/)[\w./-]+\.rb:\d+:(?:in .{1,200}?:)? (?P<message>.+)"
             ),
             line=re.compile(r"(?<![\w./-])(?!/usr/)[\w./-]+\.rb:(?P<line>\d+)"),
         ),

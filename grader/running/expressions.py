@@ -5,6 +5,7 @@ are compared here, so neither process has ever held the values of the other.
 """
 
 import json
+import re
 import secrets
 from contextlib import closing
 from dataclasses import replace
@@ -59,16 +60,17 @@ def _graded(task: Task, tests: ExpressionTests, slot: Slot, references: Referenc
     expected = _expected(task, tests, language, slot, references)
     mark = secrets.token_hex(8)
     parts = _beside(task, tests, language, task.code)
-    outcome = _run(task, language, _values(task, tests, mark, code=parts.code), slot, parts)
-    cases = tests.cases
+    values = _values(task, tests, mark, code=parts.code)
+    outcome = _run(task, language, values, slot, parts)
+    cases, told = tests.cases, _told(outcome, language, tests, values)
     if outcome.index == COMPILING:
-        why_not = find_compile_error(outcome, language, COMPILE_LIMITS)
+        why_not = find_compile_error(told, language, COMPILE_LIMITS)
         if why_not is None:
             raise AssertionError(outcome)
         results = judge_expressions(cases, expected, [], outcome, why_not)
         return isolated(results, [replace(outcome, forbidden_calls=())])
     got = shown_values(outcome.stdout, mark, len(cases))
-    fault = find_run_fault(outcome, language, task.limits)
+    fault = find_run_fault(told, language, task.limits)
     return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])
 
 
@@ -101,6 +103,25 @@ def _beside(task: Task, tests: ExpressionTests, language: Language, code: str) -
     if language.beside_tests is not None:
         files = {each: language.beside_tests(content) for each, content in files.items()}
     return Parts(code="", path=test, others=files)
+
+
+def _told(
+    outcome: RunOutcome, language: Language, tests: ExpressionTests, values: ValueDriver
+) -> RunOutcome:
+    """Return an outcome in whose messages the submission has the name of a program's source.
+
+    Then only lines of the submission are found there. The tests' program may have that name, too.
+    """
+    if not tests.solution_path or language.show is None:
+        return outcome
+    program = prepare(language, language.show(values)).path
+    names = {program: "tests", tests.solution_path: language.source}
+    either = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, names))})(?!\w)".encode())
+
+    def named(said: bytes) -> bytes:
+        return either.sub(lambda found: names[found[0].decode()].encode(), said)
+
+    return replace(outcome, stdout=named(outcome.stdout), stderr=named(outcome.stderr))
 
 
 def _name(path: str) -> str:

@@ -446,6 +446,26 @@ def test_error_ends_its_own_test_only(grader: Grader, language: str) -> None:
     assert len(report.cases) == CASES[language]
 
 
+_NOTHING = {
+    "go": "package sums\n",
+    "java": "class Other {}\n",
+    "lua": "return {}\n",
+    "perl": "package sums;\n1;\n",
+    "ruby": "module Other; end\n",
+    "rust": "pub fn other() {}\n",
+}
+
+
+@pytest.mark.parametrize("language", _NOTHING)
+def test_feedback_names_lines_of_the_answer_and_none_of_the_tests(
+    grader: Grader, language: str
+) -> None:
+    report = grade(grader, language, f"\n\n)\n{RIGHT[language]}")
+    assert re.search(r"\bline [34]\b", report.feedback), report.feedback
+    report = grade(grader, language, _NOTHING[language])
+    assert not re.search(r"(?<!tests )\bline \d", report.feedback), report.feedback
+
+
 def test_panic_ends_its_own_test_only(grader: Grader) -> None:
     counted = "all.iter().map(|each| (each.to_string(), each.len())).collect()"
     code = RIGHT["rust"].replace(counted, 'panic!("on purpose")')
