@@ -309,6 +309,12 @@ class Deployment:
 
         wait_until(serving, 60, f"{count} workers serve")
 
+    def add_workers(self, count: int) -> None:
+        """Start workers, and wait until they serve."""
+        for _ in range(count):
+            self.add_worker()
+        self.wait_for_workers(len(self.workers))
+
     def close(self) -> None:
         """Stop everything in order."""
         try:

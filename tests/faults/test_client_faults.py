@@ -61,9 +61,7 @@ def kill(deployment: Deployment, *, pid: int) -> None:
 def test_submissions_that_kill_their_workers_are_reported_and_take_no_neighbour_along(
     deployment: Deployment,
 ) -> None:
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = mixture(SUBMISSIONS)
     killers = [(number + 1) * SUBMISSIONS // (KILLERS + 1) for number in range(KILLERS)]
     for killer in killers:

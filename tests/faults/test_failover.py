@@ -139,9 +139,7 @@ def start_all(sentinels: Sequence[Sentinel], held: ExitStack) -> None:
 
 def fail_over(deployment: Deployment, replica: RedisServer, begin: Callable[..., Batch]) -> None:
     """Kill the primary in the middle of a batch."""
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = begin(deployment)
     batch.wait_for(0.3)
     assert not batch.is_over
@@ -165,9 +163,7 @@ def test_batch_survives_a_promotion_behind_the_same_address(
     relay = Relay(deployment.redis.port)
     held.callback(relay.close)
     deployment.broker = f"redis://127.0.0.1:{relay.port}/0"
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = begin(deployment)
     batch.wait_for(0.3)
     assert not batch.is_over

@@ -106,9 +106,7 @@ def test_full_disk_of_redis_delays_and_loses_nothing(
 ) -> None:
     """It refuses to change anything until it can write again, and forgets nothing."""
     deployed = deploy(redis_folder=disk.folder / "redis")
-    for _ in range(2):
-        deployed.add_worker()
-    deployed.wait_for_workers(2)
+    deployed.add_workers(2)
     batch = begin(deployed)
     batch.wait_for(0.2)
     disk.fill()

@@ -31,9 +31,7 @@ ROOM_BYTES = 16 * MiB
 def test_batch_survives_redis_killed_and_restarted_from_its_file(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = start_batch()
     for share, gone_s in ((0.1, GONE_S), (0.4, 1.0)):
         batch.wait_for(share)
@@ -49,9 +47,7 @@ def test_batch_survives_redis_killed_and_restarted_from_its_file(
 def test_batch_survives_redis_that_cannot_be_reached_for_a_while(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = start_batch()
     batch.wait_for(0.2)
     deployment.redis.send(signal.SIGSTOP)
@@ -67,9 +63,7 @@ def test_batch_survives_redis_that_cannot_be_reached_for_a_while(
 def test_batch_survives_a_redis_that_forgot_everything(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = start_batch()
     batch.wait_for(0.2)
     with deployment.redis.connect() as client:
@@ -83,9 +77,7 @@ def test_batch_survives_a_redis_that_comes_back_from_an_older_file(
     deployment: Deployment, start_batch: Callable[..., Batch], tmp_path: Path
 ) -> None:
     """The file says that workers run what they have handed in since."""
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = start_batch()
     batch.wait_for(0.1)
     file, copy = tmp_path / "redis/appendonlydir", tmp_path / "older"
@@ -111,9 +103,7 @@ def test_lost_messages_are_made_up_for(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
     """Hints vanish from Celery's queue, and answers from the client's stream."""
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = start_batch()
     lost_hints = lost_answers = 0
     with deployment.redis.connect() as client:
@@ -138,9 +128,7 @@ def test_full_redis_delays_and_loses_nothing(
     deployment: Deployment, start_batch: Callable[..., Batch]
 ) -> None:
     """No worker ends of it, and one that starts meanwhile joins them."""
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     batch = start_batch()
     with deployment.redis.connect() as client:
         for share in shares(3):
@@ -174,9 +162,7 @@ def test_redis_that_is_too_small_for_what_clients_send_goes_on(
 ) -> None:
     """They are refused while there is still memory for the workers."""
     limit_memory(deployment)
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     count = max(SUBMISSIONS, 300)
     in_flight = min(count, QueueSettings().in_flight)
     start_batch(count=count, padding=2 * ROOM_BYTES // in_flight).finish()
@@ -204,9 +190,7 @@ def test_redis_full_of_what_can_be_made_again_takes_new_submissions(
             memory = client.info("memory")
             if memory["used_memory"] > 0.95 * memory["maxmemory"]:
                 break
-    for _ in range(2):
-        deployment.add_worker()
-    deployment.wait_for_workers(2)
+    deployment.add_workers(2)
     start_batch().finish()
     with deployment.redis.connect() as client:
         assert client.zcount(names.Key.VERDICTS_AGE, 0, number) == 0
