@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from grader.model import CallCase, CaseResult, StdinCase
 from grader.running.budget import TimeBudget
-from grader.running.programs import find_uncompiled
+from grader.running.programs import find_uncompiled, recall_product
+from grader.running.references import References
 from grader.running.task import Graded, Task, is_decided, isolated
 from grader.sandbox.contract import RunBatch, RunOutcome, Slot
 
@@ -19,6 +20,7 @@ def run_cases(
     batch: RunBatch,
     slot: Slot,
     judge: Callable[[_Case, RunOutcome], CaseResult],
+    references: References | None = None,
 ) -> Graded:
     """Return the results of all cases, also of those that no longer need to run.
 
@@ -28,6 +30,7 @@ def run_cases(
         batch: Runs it once per case.
         slot: Where to run it.
         judge: Returns the result of a case; what it raises ends the batch.
+        references: Remembers what compilers made, for equal programs; None: no other is equal.
 
     Raises:
         SandboxUnavailableError: The slot broke.
@@ -35,8 +38,10 @@ def run_cases(
     results: list[CaseResult] = []
     outcomes: list[RunOutcome] = []
     budget = TimeBudget(task)
+    if references is not None:
+        batch = recall_product(batch, references)
     with closing(slot.run(batch)) as running:
-        if (uncompiled := find_uncompiled(task, running)) is not None:
+        if (uncompiled := find_uncompiled(task, batch, running, references)) is not None:
             results = [uncompiled.result(cases[0])]
             return isolated(results + budget.not_run(cases, results), [uncompiled.outcome])
         for case, outcome in zip(cases, running, strict=False):

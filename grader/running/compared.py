@@ -50,6 +50,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot, references: References)
             checked=None if checker is None else EQUAL,  # until all have run
             language=task.language,
         ),
+        references,
     )
     if checker is None:
         return graded

@@ -117,4 +117,6 @@ def _compile(role: str, language: Language, program: Compiled, slot: Slot) -> by
     outcome, *_ = slot.run(batch)
     if (why := find_compile_error(outcome, language, COMPILE_LIMITS)) is not None:
         raise answers.failed(role, why.feedback)
+    if not outcome.product:
+        raise answers.failed(role, "what the compiler made of it is too large")
     return outcome.product

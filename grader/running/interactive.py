@@ -104,7 +104,7 @@ def run_interactive(
             return _blame(case, outcome, task, error)
 
     batch = _batch(task, interactor, tests.cases)
-    graded = run_cases(task, tests.cases, batch, slot, judge)
+    graded = run_cases(task, tests.cases, batch, slot, judge, references)
     if doubts:
         _require_health(task, interactor, kind, doubts, slot)
     return graded
@@ -152,8 +152,9 @@ def _require_health(
         raise first
     control = replace(task, code=reference)
     cases = [case for case, _ in doubts]
-    with closing(slot.run(_batch(control, interactor, cases))) as running:
-        if find_uncompiled(control, running) is not None:
+    batch = _batch(control, interactor, cases)
+    with closing(slot.run(batch)) as running:
+        if find_uncompiled(control, batch, running) is not None:
             raise first
         for (case, error), outcome in zip(doubts, running, strict=True):
             try:

@@ -9,10 +9,14 @@ from grader.judging.ending import Finding
 from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language
 from grader.model import CallCase, CaseResult, MiB, StdinCase, SuiteFile
+from grader.running.references import References
 from grader.running.task import Task
 from grader.sandbox import payload
 from grader.sandbox.contract import Commands, Counterpart, Program, RunBatch, RunOutcome
 from grader.source.files import find_main, split_files, why_refused
+
+_SEEN = b""
+"""In place of what the compiler made of a program that has come once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,20 +135,61 @@ class Uncompiled:
         return verdicts.judge_uncompiled(case, self.outcome, self.why)
 
 
-def find_uncompiled(task: Task, running: Iterator[RunOutcome]) -> Uncompiled | None:
+def recall_product(batch: RunBatch, references: References) -> RunBatch:
+    """Return a batch with what the compiler made of an equal program, if that was kept.
+
+    It is kept if a program comes for the second time, since most never do, and may be large.
+
+    Args:
+        batch: From `stdin_batch`.
+        references: Remembers what the compiler made.
+    """
+    commands = batch.commands
+    if commands is None or not commands.compile or commands.only_checks:
+        return batch
+    key = _program_key(batch)
+    product = references.known_product(key)
+    if product is None:
+        references.keep_product(key, _SEEN)
+        return batch
+    if product == _SEEN:
+        return replace(batch, commands=replace(commands, keeps_product=True))
+    return replace(batch, commands=replace(commands, product=product))
+
+
+def _program_key(batch: RunBatch) -> bytes:
+    """Return all that the compiler's result depends on."""
+    commands = batch.commands
+    flags = () if commands is None else (commands.compile, sorted(commands.environment.items()))
+    parts = (flags, batch.source_path, batch.source, batch.files)
+    return repr(parts).encode("utf-8", "surrogatepass")
+
+
+def find_uncompiled(
+    task: Task,
+    batch: RunBatch,
+    running: Iterator[RunOutcome],
+    references: References | None = None,
+) -> Uncompiled | None:
     """Return why a program cannot run; None if it compiles, or needs no compiler.
 
-    If there is a compiler, its outcome is taken from `running`; those of the cases remain.
+    If the compiler runs, its outcome is taken from `running`; those of the cases remain.
 
     Args:
         task: The submission.
-        running: All outcomes of a batch of `stdin_batch`.
+        batch: Its batch, from `stdin_batch`.
+        running: All outcomes of the batch.
+        references: Remembers what the compiler made; None if that is not to be kept.
     """
-    if task.language is None or not task.language.compile:
+    commands = batch.commands
+    if commands is None or not commands.compile or commands.product is not None:
         return None
+    assert task.language is not None  # noqa: S101 - the batch has commands
     compiled = next(running)
     why = find_compile_error(compiled, task.language, COMPILE_LIMITS)
     if why is None:
+        if references is not None and compiled.product:
+            references.keep_product(_program_key(batch), compiled.product)
         return None
     return Uncompiled(outcome=replace(compiled, forbidden_calls=()), why=why)
 

@@ -18,6 +18,9 @@ _REMEMBERED = 20_000
 _REPORT_BYTES = 256 * MiB
 """Most bytes of all reports and compiled programs that are remembered."""
 
+_ENTRY_BYTES = 256
+"""What each of them counts besides, so that their number has a limit, too."""
+
 _Key = tuple[Tests, str, str | None]
 _Found = TypeVar("_Found")
 
@@ -84,18 +87,27 @@ class References:
         return self._remembered((suite.prelude, suite.reference, sha256(run).digest()), find)
 
     def _remembered(self, key: tuple[str, str | None, bytes], find: Callable[[], bytes]) -> bytes:
+        if (known := self._look_up(key)) is not None:
+            return known
+        found = find()
+        self._remember(key, found)
+        return found
+
+    def _look_up(self, key: tuple[str, str | None, bytes]) -> bytes | None:
         with self._lock:
             if key in self._reports:
                 self._reports.move_to_end(key)
-                return self._reports[key]
-        found = find()
+            return self._reports.get(key)
+
+    def _remember(self, key: tuple[str, str | None, bytes], found: bytes) -> None:
         with self._lock:
-            self._report_bytes += len(found) - len(self._reports.pop(key, b""))
+            if (before := self._reports.pop(key, None)) is not None:
+                self._report_bytes -= len(before) + _ENTRY_BYTES
             self._reports[key] = found
+            self._report_bytes += len(found) + _ENTRY_BYTES
             while self._report_bytes > _REPORT_BYTES:
                 _, oldest = self._reports.popitem(last=False)
-                self._report_bytes -= len(oldest)
-        return found
+                self._report_bytes -= len(oldest) + _ENTRY_BYTES
 
     def product(self, key: bytes, find: Callable[[], bytes]) -> bytes:
         """Return what a compiler made of a suite's own program.
@@ -105,6 +117,14 @@ class References:
             find: Runs the compiler; called if nothing is known yet.
         """
         return self._remembered(("", None, sha256(key).digest()), find)
+
+    def known_product(self, key: bytes) -> bytes | None:
+        """Return what a compiler made of a program; None if that is not known."""
+        return self._look_up(("", None, sha256(key).digest()))
+
+    def keep_product(self, key: bytes, product: bytes) -> None:
+        """Remember what a compiler made of a program; see `product`."""
+        self._remember(("", None, sha256(key).digest()), product)
 
     def _known(
         self, known: "OrderedDict[_Key, _Found]", suite: TestSuite, find: Callable[[], _Found]

@@ -71,7 +71,7 @@ class Commands:
     product: bytes | None = None
     """What an earlier batch made of the source, used instead of compiling it."""
     keeps_product: bool = False
-    """Whether the compiler's outcome is to bring what it made. Then that has a limit of 64 MiB."""
+    """Whether the compiler's outcome is to bring what it made, unless that exceeds 64 MiB."""
 
 
 COMPILING = -1

@@ -120,6 +120,27 @@ def test_ruby_has_all_names_for_code_that_mentions_them() -> None:
     assert ruby.prepare('require "set"\nrequire "prime"').format == "--enable=gems"
 
 
+def test_program_that_comes_again_and_again_is_compiled_twice(grader: Grader) -> None:
+    # What the compiler reads about itself is in the program.
+    code = 'fn main() { print!("{}", include_str!("/proc/self/stat")); }'
+    evidence = [
+        grade(grader, "rust", each).cases[0].evidence for each in (*[code] * 4, f"{code}\n")
+    ]
+    first, second, third, fourth, other = (str(each and each.got) for each in evidence)
+    assert "rustc" in first
+    assert len({first, second, other}) == 3
+    assert third == fourth == second
+
+
+@pytest.mark.parametrize("language", ["c", "java", "typescript"])
+def test_what_was_compiled_before_runs_as_at_first(grader: Grader, language: str) -> None:
+    for name in ("right", "wrong", "uncompilable", "several_files", "right"):
+        program = programs()[language, name]
+        for _ in range(3):
+            report = grade(grader, language, program["code"])
+            assert report.verdict in program["verdicts"], report.feedback
+
+
 def test_r_has_all_names_for_code_that_mentions_them() -> None:
     need("r")
     listing = 'writeLines(setdiff(ls("package:methods"), ls(baseenv())))'

@@ -746,15 +746,9 @@ def _sources(batch: _RunBatch, held: ExitStack) -> orders.Parcel:
 
 
 def _read_product(descriptor: int) -> bytes:
-    """Return what a compiler made.
-
-    Raises:
-        ValueError: It is too large.
-    """
+    """Return what a compiler made; nothing if that is too large."""
     size = os.fstat(descriptor).st_size
-    if size > _MAX_PRODUCT_BYTES:
-        raise ValueError(f"it has {size} bytes, and may have {_MAX_PRODUCT_BYTES}")
-    return os.pread(descriptor, size, 0)
+    return os.pread(descriptor, size, 0) if size <= _MAX_PRODUCT_BYTES else b""
 
 
 def _known_product(product: bytes, held: ExitStack) -> orders.Parcel:
