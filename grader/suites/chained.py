@@ -6,6 +6,7 @@ the second one.
 """
 
 import re
+from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -94,10 +95,27 @@ def read_exercise(
         stub=example if how.stub is None else how.stub(names),
         solution_path=solution_path,
     )
-    if how.stub is not None:
-        return tests, None
+    member = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\s*[.:]\s*(\w+)")
     defining = _mask(example, how)
-    return tests, next((name for name in names if _defines(name).search(defining)), None)
+    called = (name for name in names if re.search(rf"\b{re.escape(name)}\s*\(", defining))
+    return tests, (
+        defined_name(defining, names)
+        or next(called, None)
+        or defined_name(defining, member.findall(code.mask))
+    )
+
+
+def defined_name(example: str, names: Sequence[str]) -> str | None:
+    """Return the first of some names that an example defines by a keyword; None if there is none.
+
+    Args:
+        example: Its source.
+        names: Names that tests may take from it.
+    """
+    kinds = "fn|func|function|sub|const|class|struct|enum|trait|interface|record|module|namespace"
+    of = r"(?:\([^()]*\)\s*|\w+[.:])?"  # a receiver in Go, or a table in Lua
+    defined = set(re.findall(rf"\b(?:{kinds})\s+{of}(\w+)", example))
+    return next((name for name in names if name in defined), None)
 
 
 def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
@@ -423,11 +441,6 @@ def _is_certain(
 
 def _uses(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w$.]){re.escape(name)}(?![\w$])")
-
-
-def _defines(name: str) -> re.Pattern[str]:
-    kinds = "fn|struct|enum|trait|class|interface|record|namespace"
-    return re.compile(rf"\b(?:{kinds})\s+{re.escape(name)}\b|\b{re.escape(name)}\s*\(")
 
 
 def _mask(text: str, how: Exercises) -> str:

@@ -349,6 +349,29 @@ def test_file_of_an_answer_that_is_in_the_way_is_left_out(grader: Grader, path: 
     assert report.graded
 
 
+_USAGE = {
+    "go": "package main\n\nfunc main() {\n    println(Sum([]int{1}))\n}",
+    "javascript": "console.log(sum([1]));",
+    "typescript": "console.log(sum([1]));",
+    "lua": "print(require('sums').sum({1}))",
+    "perl": "use sums;\nprint sums::sum([1]);",
+    "php": "<?php\nrequire 'sums.php';\necho sum([1]);",
+    "ruby": "puts Sums.sum([1])",
+}
+
+
+@pytest.mark.parametrize("language", _USAGE)
+def test_block_that_shows_how_an_answer_is_used_is_not_taken_for_it(
+    grader: Grader, language: str
+) -> None:
+    need(language)
+    blocks = [f"```{language}\n{code}\n```" for code in (RIGHT[language], _USAGE[language])]
+    suite = parse_label(exercise(language))
+    completion = "\n\nUse it like this:\n\n".join(blocks)
+    report = grader.grade(Submission(id="answer", completion=completion, suite=suite))
+    assert report.verdict == "passed", report.feedback
+
+
 def test_answer_in_cpp_may_be_two_blocks_or_one_of_the_files(grader: Grader) -> None:
     need("cpp")
     _, source, header = re.split(r"// file: .*\n", RIGHT["cpp"])

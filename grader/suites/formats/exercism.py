@@ -14,6 +14,7 @@ In the other languages, each assertion of the one file of tests becomes a case o
 Harness of record: `python -m pytest` in the folder, no time limit of its own.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from grader.model.errors import LabelError, SuiteError
 from grader.source.files import join_files
 from grader.source.names import module_name
 from grader.suites import fields, source
-from grader.suites.chained import read_exercise
+from grader.suites.chained import defined_name, read_exercise
 from grader.suites.files import check_paths, pytest_tests
 from grader.suites.format import Format, Row, field_sets
 
@@ -120,6 +121,11 @@ def _read_other(
     entry_point = None
     if callable(how):
         tests = how(text, solution)
+        program = "\n".join([tests.setup, *tests.around, *(case.actual for case in tests.cases)])
+        names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", program))
+        # A stand-in without a word is a program, from which tests take no name.
+        is_taken_from = re.search(r"\w", tests.stub) is not None
+        entry_point = defined_name(example or "", [*names]) if is_taken_from else None
     else:
         tests, entry_point = read_exercise(text, how, solution, example or "")
         editor = fields.texts(config, "editor")
