@@ -39,7 +39,7 @@ def run_cases(
     outcomes: list[RunOutcome] = []
     budget = TimeBudget(task)
     if references is not None:
-        batch = recall_product(batch, references)
+        batch = recall_product(task, batch, references)
     with closing(slot.run(batch)) as running:
         if (uncompiled := find_uncompiled(task, batch, running, references)) is not None:
             results = [uncompiled.result(cases[0])]

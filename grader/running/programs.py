@@ -135,19 +135,20 @@ class Uncompiled:
         return verdicts.judge_uncompiled(case, self.outcome, self.why)
 
 
-def recall_product(batch: RunBatch, references: References) -> RunBatch:
+def recall_product(task: Task, batch: RunBatch, references: References) -> RunBatch:
     """Return a batch with what the compiler made of an equal program, if that was kept.
 
     It is kept if a program comes for the second time, since most never do, and may be large.
 
     Args:
-        batch: From `stdin_batch`.
+        task: The submission.
+        batch: Its batch, from `stdin_batch`.
         references: Remembers what the compiler made.
     """
     commands = batch.commands
     if commands is None or not commands.compile or commands.only_checks:
         return batch
-    key = _program_key(batch)
+    key = _program_key(task, batch)
     product = references.known_product(key)
     if product is None:
         references.keep_product(key, _SEEN)
@@ -157,11 +158,11 @@ def recall_product(batch: RunBatch, references: References) -> RunBatch:
     return replace(batch, commands=replace(commands, product=product))
 
 
-def _program_key(batch: RunBatch) -> bytes:
+def _program_key(task: Task, batch: RunBatch) -> bytes:
     """Return all that the compiler's result depends on."""
     commands = batch.commands
     flags = () if commands is None else (commands.compile, sorted(commands.environment.items()))
-    parts = (flags, batch.source_path, batch.source, batch.files)
+    parts = (task.suite.image, flags, batch.source_path, batch.source, batch.files)
     return repr(parts).encode("utf-8", "surrogatepass")
 
 
@@ -189,7 +190,7 @@ def find_uncompiled(
     why = find_compile_error(compiled, task.language, COMPILE_LIMITS)
     if why is None:
         if references is not None and compiled.product:
-            references.keep_product(_program_key(batch), compiled.product)
+            references.keep_product(_program_key(task, batch), compiled.product)
         return None
     return Uncompiled(outcome=replace(compiled, forbidden_calls=()), why=why)
 
