@@ -32,6 +32,8 @@ _IN_TITLE = re.compile(
     r"(?:[-+][ \t]+)?(?:\d+[.)][ \t]+)?[*`]*(?i:file(?:name)?\b[: \t*`]*)?"
     rf"{_FILE}[*`]*(?:[ \t]*\([^()]*\))?"
 )
+_SHEBANG = re.compile(r"\A\s*#!")
+"""What only a whole program begins with, in languages that need no `main`."""
 _GUARD = re.compile(
     r"(?>\s+|//[^\n]*\n|/\*(?s:.*?)\*/)*+"
     r"#[ \t]*(?:pragma[ \t]+once|if(?:ndef|[ \t]*![ \t]*defined)[ \t(]+\w+[ \t)]*\s#[ \t]*define)\b"
@@ -213,7 +215,8 @@ def _choose(
 ) -> tuple[Block, str]:
     if rule is ExtractionRule.FIRST_BLOCK:
         return pool[0], "first"
-    if rule is ExtractionRule.AUTO and whole is not None:
+    if rule is ExtractionRule.AUTO:
+        whole = whole or _SHEBANG
         fit = [block for block in pool if whole.search(block.content(text))]
         if fit and entry_point is not None:
             defined = _definition(entry_point)

@@ -206,6 +206,12 @@ def test_files_are_the_last_of_their_name_and_of_the_language(before: str, after
     assert extract(answer, language="cpp", is_program=True).code == TWO_FILES
 
 
+def test_block_that_begins_with_a_shebang_is_the_program_and_not_a_call_of_it() -> None:
+    blocks = ["#!/usr/bin/env bash\necho 1", "#!/bin/bash\necho 2", "bash sums.sh 1"]
+    answer = "\n\n".join(fenced("bash", each) for each in blocks)
+    assert extract(answer, language="bash", is_program=True).code == "#!/bin/bash\necho 2"
+
+
 def test_programs_that_are_named_are_not_parts_of_one() -> None:
     both = [f"### {name}.cpp\n{fenced('cpp', f'// {name}{MAIN}')}" for name in ("slow", "fast")]
     found = extract("\n\n".join(both), language="cpp", is_program=True)
