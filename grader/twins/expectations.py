@@ -405,12 +405,14 @@ class ExpectationReader:
         """Return edits that replace one side of a comparison by another value.
 
         An object that equals everything passes this, but not a comparison for inequality. The side
-        is the one that the tests compute. If neither certainly is, it is the right one, where most
-        tests have what they expect.
+        is the one that the tests compute. If neither certainly is, it is one that they import, for
+        that may equal everything, too. Else it is the right one, where most tests have what they
+        expect.
         """
         env = self._reached.env
         own = [side for side in (right, left) if self._origins.is_own(side, env)]
-        side = own[0] if own else right
+        imported = [side for side in (right, left) if self._names.library(side) is not None]
+        side = (own or imported or [right])[0]
         if tolerance != EXACT or len(own) == 2 or not self._source.holds(side):
             return None
         start, end = self._source.span(side)

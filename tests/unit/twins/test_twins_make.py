@@ -181,6 +181,16 @@ def test_side_that_the_tests_compute_is_replaced_by_another_value(
         assert changed.endswith(f"assert {left} == {right}\n")
 
 
+@pytest.mark.parametrize("name", ["SAME", "helpers.SAME"])
+def test_value_that_the_tests_import_is_replaced_as_it_may_equal_all(name: str) -> None:
+    top = "import helpers\nfrom helpers import SAME\n"
+    source = f"{top}def test_it():\n    assert {name} == red()\n"
+    for twin in make_twins(module(source), ["test_it.py::test_it"], seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        changed = twin.tests.files[0].content.decode()
+        assert changed.endswith(f"assert {OTHER_VALUE}{name}) == red()\n")
+
+
 @pytest.mark.parametrize(
     "other",
     [
