@@ -36,7 +36,7 @@ _SHEBANG = re.compile(r"\A\s*#!")
 """What only a whole program begins with, in languages that need no `main`."""
 _GUARD = re.compile(
     r"(?>\s+|//[^\n]*\n|/\*(?s:.*?)\*/)*+"
-    r"#[ \t]*(?:pragma[ \t]+once|if(?:ndef|[ \t]*![ \t]*defined)[ \t(]+\w+[ \t)]*\s#[ \t]*define)\b"
+    r"#[ \t]*(?:pragma[ \t]+once|if(?:ndef|[ \t]*![ \t]*defined)[ \t(]+\w+[\s)]*#[ \t]*define)\b"
 )
 """How a header begins."""
 _INCLUDED = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\"([^\"\n]+)\"", re.MULTILINE)

@@ -167,6 +167,7 @@ GUARDS = {
     "pragma": "#pragma once\n",
     "guard": "// Help\n#ifndef HELPER_H\n#define HELPER_H\n",
     "if": "#if !defined(HELPER_H)\n#define HELPER_H\n",
+    "blank": "#ifndef HELPER_H\n\n# define HELPER_H\n",
 }
 
 
