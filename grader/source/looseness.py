@@ -6,12 +6,11 @@ import re
 from grader.source.syntax import UNPARSABLE, parse
 
 _OF_EQUALITY = re.compile(r"__(?:eq|ne|instancecheck|subclasscheck)__|\b(?:compare|eq)\s*=")
-_OF_ITEMS = re.compile(r"__contains__|\bdef is(?:disjoint|superset)\b")
 
 
 def may_compare_loosely(code: str) -> bool:
-    """Tell whether a class of the submission may treat different values as equal, or hold both."""
-    return bool(_OF_EQUALITY.search(code) or _OF_ITEMS.search(code))
+    """Tell whether a class of the submission may treat different values as equal."""
+    return _OF_EQUALITY.search(code) is not None
 
 
 def combined_bases(code: str) -> frozenset[str]:

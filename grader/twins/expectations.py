@@ -35,10 +35,7 @@ class Expectation:
     exceptions: Bound | None = None
     """The exceptions that must be raised."""
     turns: Changes = ()
-    """Changes that make it expect the opposite, or something that a right program does not have."""
-    opposites: Changes = ()
-    """What to change instead of `turns` if these ask an object for other items, which it may have,
-    too, since its class decides itself what it has."""
+    """Changes that make it expect the opposite."""
     telling: bool = False
     """Whether a reader may think that the opposite is less likely than the original."""
     oracle: ast.Name | None = None
@@ -195,8 +192,7 @@ class ExpectationReader:
                 falsified := self._falsified(
                     ast.Compare(
                         left=call.args[0], ops=[_CONDITIONS[name]], comparators=[call.args[1]]
-                    ),
-                    turns,
+                    )
                 )
             )
             is not None
@@ -229,14 +225,13 @@ class ExpectationReader:
             holds: Whether it must be true; else it must be false.
             call: The `assertTrue` or `assertFalse` around it, if any.
         """
-        renamed: Changes = ()
-        if call is not None:
-            renamed = self._renamed(call, ("assertFalse" if holds else "assertTrue",))
-        opposites = renamed or self._negated(test)
-        if holds and (falsified := self._falsified(test, opposites)) is not None:
+        if holds and (falsified := self._falsified(test)) is not None:
             yield falsified
             if not _is_equality(test):
                 return  # a reader may still believe the opposite condition
+        renamed: Changes = ()
+        if call is not None:
+            renamed = self._renamed(call, ("assertFalse" if holds else "assertTrue",))
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 if call is None:
@@ -257,32 +252,28 @@ class ExpectationReader:
                 for first, op, second in zip([left, *rest], ops, rest, strict=False):
                     if isinstance(op, ast.Eq):
                         yield from self._equal(first, second)
-                yield from self._turned([test], opposites, telling=True)
+                yield from self._turned([test], renamed or self._negated(test), telling=True)
             case ast.Call() if holds and (pair := self._closeness.of_call(test)) is not None:
                 yield from self._equal(*pair[:2], tolerance=pair[2], turns=renamed)
             case ast.Call(args=[value, kind]) if (
                 holds and self._names.builtin(test.func) == "isinstance"
             ):
-                yield from self._instance(value, kind, turns=opposites)
+                yield from self._instance(value, kind, turns=renamed or self._negated(test))
             case ast.Constant():
                 pass
             case _ if holds or renamed:
                 wide = isinstance(test, ast.BoolOp | ast.IfExp)
-                yield from self._turned([test], opposites, telling=wide)
+                yield from self._turned([test], renamed or self._negated(test), telling=wide)
             case _:
                 pass
 
-    def _falsified(self, test: ast.expr, opposites: Changes) -> Expectation | None:
+    def _falsified(self, test: ast.expr) -> Expectation | None:
         """Return the expectation with changes that make a condition false, if there are any."""
         if isinstance(test, ast.BoolOp | ast.Constant | ast.Name):
             return None
         witnesses = Witnesses(self._names, self._reached.env, self._source)
         changes = witnesses.changes(test, SystemRandom())
-        if not changes:
-            return None
-        if not witnesses.is_open_ended(test):
-            opposites = ()
-        return self._made(turns=changes, opposites=opposites, asked=test)
+        return self._made(turns=changes, asked=test) if changes else None
 
     def _comparison(
         self,
@@ -405,14 +396,12 @@ class ExpectationReader:
         """Return edits that replace one side of a comparison by another value.
 
         An object that equals everything passes this, but not a comparison for inequality. The side
-        is the one that the tests compute. If neither certainly is, it is one that they import, for
-        that may equal everything, too. Else it is the right one, where most tests have what they
-        expect.
+        is the one that the tests compute. If neither certainly is, it is the right one, where most
+        tests have what they expect.
         """
         env = self._reached.env
         own = [side for side in (right, left) if self._origins.is_own(side, env)]
-        imported = [side for side in (right, left) if self._names.library(side) is not None]
-        side = (own or imported or [right])[0]
+        side = own[0] if own else right
         if tolerance != EXACT or len(own) == 2 or not self._source.holds(side):
             return None
         start, end = self._source.span(side)

@@ -189,13 +189,10 @@ class _SiteMaker:
                     for text in others
                 ]
                 yield from self._site(found, place[0], swaps, telling=not likely, raises=True)
-        turns = expectation.turns
-        if self.joint and expectation.opposites:
-            turns = expectation.opposites
-        if turns and not literal:
+        if expectation.turns and not literal:
+            turns = rng.sample(expectation.turns, len(expectation.turns))
             telling = telling or expectation.telling
-            shuffled = rng.sample(turns, len(turns))
-            yield from self._site(found, expectation.reached.source, shuffled, telling=telling)
+            yield from self._site(found, expectation.reached.source, turns, telling=telling)
 
     def _site(
         self,

@@ -77,7 +77,7 @@ class Witnesses:
         satisfying = [value for value in candidates if self._holds(test, asked, value, {})]
         if not satisfying:
             return ()
-        is_odd = self.is_open_ended(test)
+        is_odd = any(map(self._may_hold_more, ast.walk(test)))
         found: list[tuple[Edit, ...]] = []
         is_range = isinstance(test, ast.Compare) and len(test.ops) > 1
         tries = _others(values, rng, is_odd=is_odd, is_range=is_range)
@@ -143,11 +143,8 @@ class Witnesses:
         for part in self._parts(node) or ():
             yield from self._literals(part)
 
-    def is_open_ended(self, test: ast.expr) -> bool:
-        """Tell whether a condition asks if something has an item; then it may have others, too."""
-        return any(map(self._may_hold_more, ast.walk(test)))
-
     def _may_hold_more(self, node: ast.AST) -> bool:
+        """Tell whether a node asks if something has an item; then it may have others, too."""
         match node:
             case ast.Compare(ops=ops, comparators=rest):
                 return any(

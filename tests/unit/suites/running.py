@@ -112,7 +112,8 @@ def _passes_pytest(tests: PytestTests, code: str, work_dir: Path) -> bool:
         (work_dir / path).write_bytes(content)
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+            # Without compiled files, which might be of an earlier program of the same size.
+            *(sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
             *("-c", "/dev/null", f"--rootdir={work_dir}"),
             *tests.pytest_args,
             *tests.test_paths,

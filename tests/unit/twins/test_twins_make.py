@@ -181,14 +181,12 @@ def test_side_that_the_tests_compute_is_replaced_by_another_value(
         assert changed.endswith(f"assert {left} == {right}\n")
 
 
-@pytest.mark.parametrize("name", ["SAME", "helpers.SAME"])
-def test_value_that_the_tests_import_is_replaced_as_it_may_equal_all(name: str) -> None:
-    top = "import helpers\nfrom helpers import SAME\n"
-    source = f"{top}def test_it():\n    assert {name} == red()\n"
+def test_value_that_tests_import_stays_since_it_may_be_the_submissions_and_equal_all() -> None:
+    source = "from solution import VALUE, double\ndef test_it():\n    assert VALUE == double(2)\n"
     for twin in make_twins(module(source), ["test_it.py::test_it"], seeded(1)):
         assert isinstance(twin.tests, PytestTests)
         changed = twin.tests.files[0].content.decode()
-        assert changed.endswith(f"assert {OTHER_VALUE}{name}) == red()\n")
+        assert changed.endswith(f"assert VALUE == {OTHER_VALUE}double(2))\n")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.model import ScriptTests
-from grader.source.looseness import may_compare_loosely
 from grader.twins import Lineup, find_sites
 from grader.twins.sites import sites_of
 from tests.unit.twins.running import make_twins, passed_cases, script, seeded
@@ -89,33 +88,6 @@ def test_an_object_that_answers_to_please_passes_one_of_the_twins(condition: str
     twins = [twin for twin in Lineup(tests, find_sites(tests), seeded(1)).twins() if twin.changed]
     assert passed_cases(tests, POSER) == {"0"}
     assert any(passed_cases(twin.tests, POSER) for twin in twins)
-
-
-@pytest.mark.parametrize(
-    "condition",
-    [
-        "assert 'x' in AllBut('a')",
-        "assert 'a' not in AllBut('a') and AllBut('a')",
-        "assert AllBut('a').isdisjoint({'a'})",
-        "assert AllBut('a').issuperset({'x'})",
-    ],
-)
-def test_a_right_class_that_decides_what_it_holds_fails_each_change(condition: str) -> None:
-    code = """
-class AllBut:
-    def __init__(self, item): self.item = item
-    def __contains__(self, other): return self.item != other
-    def isdisjoint(self, others): return {*others} <= {self.item}
-    def issuperset(self, others): return self.item not in others
-"""
-    tests = script(condition)
-    assert passed_cases(tests, code) == {"0"}
-    assert may_compare_loosely(code)
-    for seed in range(20):
-        sites = [*sites_of(tests, seeded(seed), joint=True)]
-        assert sites
-        for twin in make_twins(tests, ["0"], seeded(seed), sites=sites):
-            assert passed_cases(twin.tests, code) == set(), twin.tests
 
 
 @pytest.mark.parametrize(
