@@ -1,7 +1,7 @@
 """Modules of pytest and unittest tests: the functions and the parameters of each case."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -35,11 +35,18 @@ class _Definition:
 class TestModule:
     """One module of tests."""
 
-    def __init__(self, source: SuiteSource, *, noted: bool, everything: bool) -> None:
+    def __init__(
+        self,
+        source: SuiteSource,
+        *,
+        noted: bool,
+        everything: bool,
+        own_modules: Collection[str] = (),
+    ) -> None:
         self._noted = noted
         self._everything = everything
         self._source = source
-        self._names = Names([source])
+        self._names = Names([source], own_modules=own_modules)
         self._view = Helpers(self._names, [source])
         self._classes = {n.name: n for n in source.tree.body if isinstance(n, ast.ClassDef)}
         self._own_methods = frozenset(

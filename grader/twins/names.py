@@ -3,7 +3,7 @@
 import ast
 import builtins
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from grader.twins.source import SuiteSource
 
@@ -13,8 +13,21 @@ _BUILTINS = frozenset(dir(builtins))
 class Names:
     """The imports and definitions anywhere in a source."""
 
-    def __init__(self, sources: Iterable[SuiteSource], others: "Names | None" = None) -> None:
-        """Read sources that share a namespace, with each other and with `others`."""
+    def __init__(
+        self,
+        sources: Iterable[SuiteSource],
+        others: "Names | None" = None,
+        *,
+        own_modules: Collection[str] = (),
+    ) -> None:
+        """Read sources that share a namespace, with each other and with `others`.
+
+        Args:
+            sources: The sources.
+            others: What others define.
+            own_modules: Modules of the suite that do not depend on the submission.
+        """
+        self.own_modules = own_modules
         self._own: set[str] = set() if others is None else set(others._own)
         self._origins: dict[str, str] = {} if others is None else dict(others._origins)
         for source in sources:

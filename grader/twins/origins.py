@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,7 +13,8 @@ from grader.twins.source import SuiteSource
 from grader.twins.values import Bound
 
 _LIBRARIES = frozenset(
-    {*sys.stdlib_module_names, "hypothesis", "numpy", "pandas", "pytest", "scipy"}
+    # `test` is Python's own, too, with helpers for tests.
+    {*sys.stdlib_module_names, "test", "hypothesis", "numpy", "pandas", "pytest", "scipy"}
 )
 _ASKING = (ast.Await, ast.Yield, ast.YieldFrom)
 _MAX_DEPTH = 6
@@ -49,7 +50,9 @@ class Origins:
             return self.is_own(bound.node, bound.env, depth)
         library = self.names.library(node)
         if library is not None:
-            return library.partition(".")[0] in _LIBRARIES
+            return library.partition(".")[0] in _LIBRARIES or any(
+                library.startswith(f"{module}.") for module in self.names.own_modules
+            )
         if self.names.builtin(node) is not None:
             return True
         within = function_around(self.source, node)
@@ -97,6 +100,48 @@ class Origins:
         """Return the only function or class of the module that has a name."""
         found = _definitions_in(self.source).get(name, ())
         return found[0] if len(found) == 1 else None
+
+
+def own_modules(sources: Iterable[SuiteSource]) -> frozenset[str]:
+    """Return the names of a suite's modules that certainly do not depend on the submission.
+
+    Args:
+        sources: All modules of the suite.
+    """
+    found: set[str] = set()
+    waiting = {source.name.removesuffix(".py").replace("/", "."): source for source in sources}
+    while True:
+        done = {name for name, source in waiting.items() if _imports_only(source, found)}
+        if not done:
+            return frozenset(found)
+        for name in done:
+            del waiting[name]
+            # A module is imported by its path from the root or, by default, from its own folder.
+            found |= {name, name.rpartition(".")[2]}
+
+
+def _imports_only(source: SuiteSource, modules: Collection[str]) -> bool:
+    """Tell whether a source imports nothing but libraries and some modules."""
+    for node in source.nodes:
+        match node:
+            case ast.Import(names=names):
+                imported = [alias.name for alias in names]
+            case ast.ImportFrom(module=str(module), level=0):
+                imported = [module]
+            case ast.ImportFrom():
+                return False
+            case ast.Name(id="__import__"):
+                return False
+            case _:
+                continue
+        for name in imported:
+            top = name.partition(".")[0]
+            if (top not in _LIBRARIES and name not in modules) or top in _IMPORTERS:
+                return False
+    return True
+
+
+_IMPORTERS = frozenset({"importlib", "pkgutil", "runpy", "sys"})
 
 
 @lru_cache(maxsize=16)

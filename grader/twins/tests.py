@@ -12,6 +12,7 @@ from grader.twins.found import Found
 from grader.twins.helpers import Helpers
 from grader.twins.modules import TestModule
 from grader.twins.names import Names
+from grader.twins.origins import own_modules
 from grader.twins.source import SuiteSource
 from grader.twins.walk import Frame, Walk
 
@@ -95,8 +96,15 @@ def _mentioned(source: SuiteSource) -> frozenset[str]:
 
 
 def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
-    contents = {file.path: file.content for file in tests.files}
+    sources = {
+        file.path: SuiteSource(file.path, file.content)
+        for file in tests.files
+        if file.path.endswith(".py") and file.path != tests.solution_path
+    }
+    modules = own_modules(sources.values())
     noted = not catches_failures(tests)
     for path in tests.test_paths:
-        source = SuiteSource(path, contents.get(path, b""))
-        yield from TestModule(source, noted=noted, everything=everything).read()
+        source = sources.get(path) or SuiteSource(path, b"")
+        yield from TestModule(
+            source, noted=noted, everything=everything, own_modules=modules
+        ).read()

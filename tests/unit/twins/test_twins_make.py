@@ -2,10 +2,11 @@
 
 import re
 import textwrap
+from dataclasses import replace
 
 import pytest
 
-from grader.model import PytestTests, ScriptTests
+from grader.model import PytestTests, ScriptTests, SuiteFile
 from grader.twins import (
     CaseKey,
     Statement,
@@ -187,6 +188,34 @@ def test_value_that_tests_import_stays_since_it_may_be_the_submissions_and_equal
         assert isinstance(twin.tests, PytestTests)
         changed = twin.tests.files[0].content.decode()
         assert changed.endswith(f"assert VALUE == {OTHER_VALUE}double(2))\n")
+
+
+@pytest.mark.parametrize(
+    ("helpers", "is_own"),
+    [
+        ({"helpers.py": "import math\nSAME = math.inf"}, True),
+        ({"tests/helpers.py": "from data import SAME", "data.py": "SAME = 4"}, True),
+        ({"helpers.py": "from solution import double\nSAME = double(2)"}, False),
+        ({"helpers.py": "from data import SAME", "data.py": "import solution; SAME = 4"}, False),
+        ({"helpers.py": "from .solution import SAME"}, False),
+        ({"helpers.py": "import importlib; SAME = importlib.import_module('solution').X"}, False),
+        ({}, False),
+    ],
+)
+def test_value_of_a_module_of_the_suite_is_replaced(
+    helpers: dict[str, str], *, is_own: bool
+) -> None:
+    """It may be an object that equals everything, on purpose."""
+    top = "from helpers import SAME\nfrom solution import double\n"
+    tests = module(f"{top}def test_it():\n    assert SAME == double(2)\n")
+    files = [SuiteFile(path=path, content=text.encode()) for path, text in helpers.items()]
+    tests = replace(tests, files=(*tests.files, *files))
+    for twin in make_twins(tests, ["test_it.py::test_it"], seeded(1)):
+        assert isinstance(twin.tests, PytestTests)
+        changed = twin.tests.files[0].content.decode()
+        left = f"{OTHER_VALUE}SAME)" if is_own else "SAME"
+        right = "double(2)" if is_own else f"{OTHER_VALUE}double(2))"
+        assert changed.endswith(f"assert {left} == {right}\n")
 
 
 @pytest.mark.parametrize(
