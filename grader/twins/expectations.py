@@ -354,14 +354,16 @@ class ExpectationReader:
             if within is None or self._is_constant(asked):
                 continue
             if next(self.leaves(inner), None) is not None:
-                other = self._as_data(inner)
-                if other is None and turns:
-                    other = self._as_other(left, right, within)
+                others: Changes = ()
+                if (other := self._as_data(inner)) is not None:
+                    others = (other,)
+                elif turns:
+                    others = self._with_another(left, right, within)
                 yield self._made(
                     expected=inner,
                     asked=asked,
                     tolerance=within,
-                    turns=turns if other is None else (other,),
+                    turns=others or turns,
                     telling=True,
                     oracle=oracle,
                 )
@@ -371,8 +373,8 @@ class ExpectationReader:
             if other is not None:
                 yield self._made(turns=(other,), asked=left, telling=True)
                 return
-        changed = self._as_other(left, right, tolerance) if turns else None
-        for each in self._turned([left, right], (changed,) if changed else turns, telling=True):
+        others = self._with_another(left, right, tolerance) if turns else ()
+        for each in self._turned([left, right], others or turns, telling=True):
             yield replace(each, oracle=oracle)
 
     def _oracle(self, side: ast.expr, tolerance: Tolerance) -> ast.Name | None:
@@ -390,22 +392,22 @@ class ExpectationReader:
             case _:
                 return None
 
-    def _as_other(
-        self, left: ast.expr, right: ast.expr, tolerance: Tolerance
-    ) -> tuple[Edit, ...] | None:
-        """Return edits that replace one side of a comparison by another value.
+    def _with_another(self, left: ast.expr, right: ast.expr, tolerance: Tolerance) -> Changes:
+        """Return edits that each replace one side of a comparison by another value.
 
-        An object that equals everything passes this, but not a comparison for inequality. The side
-        is the one that the tests compute. If neither certainly is, it is the right one, where most
-        tests have what they expect.
+        An object that equals everything passes this if it is the other side, but not a comparison
+        for inequality. So what is replaced is what the tests compute, or either side if neither
+        certainly is that.
         """
         env = self._reached.env
         own = [side for side in (right, left) if self._origins.is_own(side, env)]
-        side = own[0] if own else right
-        if tolerance != EXACT or len(own) == 2 or not self._source.holds(side):
-            return None
-        start, end = self._source.span(side)
-        return Edit(start=start, end=start, text=OTHER_VALUE), Edit(start=end, end=end, text=")")
+        if tolerance != EXACT or len(own) == 2:
+            return ()
+        spans = [self._source.span(s) for s in own or (right, left) if self._source.holds(s)]
+        return tuple(
+            (Edit(start=start, end=start, text=OTHER_VALUE), Edit(start=end, end=end, text=")"))
+            for start, end in spans
+        )
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
         """Return edits that replace an instance of the submission's class by a tuple.

@@ -476,3 +476,43 @@ def test_rows_with_equal_ids_are_numbered_as_in_the_suite_as_it_is(slot: Slot, f
         graded = grade(slot, Suite(right="", module=module), HALF)
         assert [case.id.partition("::")[2] for case in graded.cases] == ids
         assert graded.integrity is Integrity.CONFIRMED
+
+
+STORED = """
+import unittest
+from solution import Box, square
+class TestSquare(unittest.TestCase):
+    def setUp(self):
+        self.want = Box(9)
+    def test_square(self):
+        self.assertEqual({left}, {right})
+"""
+BOXES = """
+class Box:
+    def __init__(self, value):
+        self.value = value
+    def __eq__(self, other):
+        return {equal}
+class Other:
+    def __eq__(self, other):
+        return {other_equal}
+def square(number):
+    return {result}
+"""
+
+
+@pytest.mark.parametrize("poser", ["Box", "Other"])
+@pytest.mark.parametrize("sides", [("self.want", "square(3)"), ("square(3)", "self.want")])
+def test_object_that_equals_everything_fails_on_either_side(
+    slot: Slot, sides: tuple[str, str], poser: str
+) -> None:
+    suite = Suite(right="", module=STORED.format(left=sides[0], right=sides[1]))
+    equal = {"Box": "NotImplemented", "Other": "NotImplemented", poser: "True"}
+    poses = BOXES.format(equal=equal["Box"], other_equal=equal["Other"], result="Other()")
+    tries = [grade(slot, suite, poses) for _ in range(5)]
+    assert any(graded.tampered or not passed(graded.cases) for graded in tries)
+    same = "isinstance(other, Box) and self.value == other.value"
+    right = BOXES.format(equal=same, other_equal="NotImplemented", result="Box(number * number)")
+    graded = grade(slot, suite, right)
+    assert passed(graded.cases)
+    assert not graded.tampered
