@@ -14,6 +14,7 @@ from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot, SlotSes
 
 _log = logging.getLogger(__name__)
 
+_CLOSED = "the grader is closed"
 _PAUSE_S = 0.5
 """Between two tries to open a slot while the engine does not answer."""
 
@@ -175,7 +176,12 @@ class SlotPool:
                 _log.warning("no slot could be opened; trying again: %s", error)
             else:
                 self._has_opened = True
-                return slot
+                # The sandbox closes what was open when it was closed, not what it opens later.
+                with self._changed:
+                    if not self._closed:
+                        return slot
+                slot.close()
+                raise ConfigurationError(_CLOSED)
 
     def _closes_soon(self) -> bool:
         with self._changed:
@@ -195,8 +201,7 @@ class SlotPool:
         with ExitStack() as unlocked, self._changed:
             while True:
                 if self._closed:
-                    message = "the grader is closed"
-                    raise ConfigurationError(message)
+                    raise ConfigurationError(_CLOSED)
                 for idle in reversed(self._idle):
                     if idle.kind.serves(need, supersets=self._supersets):
                         self._idle.remove(idle)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from grader.model import Limits
-from grader.model.errors import SandboxUnavailableError
+from grader.model.errors import ConfigurationError, SandboxUnavailableError
 from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.fake.backend import FakeSandbox
 from grader.sandbox.pool import SlotPool
@@ -117,6 +117,23 @@ def test_closing_the_pool_ends_the_waiting(engine: Engine, pool: SlotPool) -> No
     with pytest.raises(SandboxUnavailableError):
         borrowed_name(pool)
     assert time.monotonic() - start < 15
+
+
+def test_slot_that_was_being_opened_when_the_pool_closed_is_not_lent(
+    engine: Engine, pool: SlotPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_slot = engine.open_slot
+
+    def close_meanwhile(*, image: str, memory_bytes: int) -> Slot:
+        pool.close()
+        engine.close()
+        return open_slot(image=image, memory_bytes=memory_bytes)
+
+    monkeypatch.setattr(engine, "open_slot", close_meanwhile)
+    with pytest.raises(ConfigurationError, match="the grader is closed"):
+        borrowed_name(pool)
+    assert not engine.opened[0].is_alive()
+    assert pool.counts().unopened == 2
 
 
 def test_slot_that_is_slow_to_close_holds_up_no_other_thread(
