@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from grader.source.names import Function, parametrised
+from grader.source.names import Function, module_name, parametrised
 from grader.twins.mentions import function_around
 from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
@@ -102,14 +102,16 @@ class Origins:
         return found[0] if len(found) == 1 else None
 
 
-def own_modules(sources: Iterable[SuiteSource]) -> frozenset[str]:
+def own_modules(sources: Iterable[SuiteSource], solution_path: str) -> frozenset[str]:
     """Return the names of a suite's modules that certainly do not depend on the submission.
 
     Args:
         sources: All modules of the suite.
+        solution_path: The submission's file, whose name means the submission wherever it is.
     """
+    submission = module_name(solution_path).rpartition(".")[2]
     found: set[str] = set()
-    waiting = {source.name.removesuffix(".py").replace("/", "."): source for source in sources}
+    waiting = {module_name(source.name): source for source in sources}
     while True:
         done = {name for name, source in waiting.items() if _imports_only(source, found)}
         if not done:
@@ -117,11 +119,13 @@ def own_modules(sources: Iterable[SuiteSource]) -> frozenset[str]:
         for name in done:
             del waiting[name]
             # A module is imported by its path from the root or, by default, from its own folder.
-            found |= {name, name.rpartition(".")[2]}
+            found |= {name, name.rpartition(".")[2]} - {submission}
 
 
 def _imports_only(source: SuiteSource, modules: Collection[str]) -> bool:
     """Tell whether a source imports nothing but libraries and some modules."""
+    if source.content.strip() and not source.tree.body:
+        return False  # It does not parse, so what it imports is unknown.
     for node in source.nodes:
         match node:
             case ast.Import(names=names):

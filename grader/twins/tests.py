@@ -101,7 +101,7 @@ def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
         for file in tests.files
         if file.path.endswith(".py") and file.path != tests.solution_path
     }
-    modules = own_modules(sources.values())
+    modules = own_modules(sources.values(), tests.solution_path)
     noted = not catches_failures(tests)
     for path in tests.test_paths:
         source = sources.get(path) or SuiteSource(path, b"")

@@ -199,6 +199,8 @@ def test_side_that_the_tests_compute_is_replaced_by_another_value(
         ({"helpers.py": "from data import SAME", "data.py": "import solution; SAME = 4"}, False),
         ({"helpers.py": "from .solution import SAME"}, False),
         ({"helpers.py": "import importlib; SAME = importlib.import_module('solution').X"}, False),
+        ({"helpers.py": "from solution import X\nSAME = print 'Python 2'"}, False),
+        ({"data/solution.py": "", "helpers.py": "from solution import SAME"}, False),
         ({}, False),
     ],
 )
