@@ -221,8 +221,11 @@ class Worker(Process):
 
     def slots(self) -> list[int]:
         """Return the process ids of its native slots."""
-        tasks = Path(f"/proc/{self.pid}/task").iterdir()
-        return [int(slot) for task in tasks for slot in (task / "children").read_text().split()]
+        found: list[int] = []
+        for thread in Path(f"/proc/{self.pid}/task").iterdir():
+            with suppress(OSError):  # if the thread has just ended
+                found += map(int, (thread / "children").read_text().split())
+        return found
 
     def kill_slots(self) -> None:
         for slot in self.slots():
