@@ -5,6 +5,7 @@ instruction. A fork that fills these caches by itself writes to pages of memory 
 What is executed here is ours, and leaves nothing that a program could see.
 """
 
+import contextlib
 import os
 import socket
 import sys
@@ -130,17 +131,15 @@ def rehearse(enter: Callable[[RunOrder], ConfinedRun]) -> None:
     parcel = orders.write_bundle(f"{_NAME}.py", _SOURCE, [], prelude=_PRELUDE)
     path, arguments = list(sys.path), list(sys.argv)
     try:
-        with orders.nothing() as nothing:
-            for _ in range(_TIMES):
-                _serve(parcel, nothing, enter)
-                Reporter(nothing).emit("loaded")
+        for _ in range(_TIMES):
+            _serve(parcel, enter)
     finally:
         os.close(parcel.descriptor)
         sys.modules.pop(_NAME, None)
         sys.path[:], sys.argv[:] = path, arguments
 
 
-def _serve(parcel: orders.Parcel, nothing: int, enter: Callable[[RunOrder], ConfinedRun]) -> None:
+def _serve(parcel: orders.Parcel, enter: Callable[[RunOrder], ConfinedRun]) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         asking = Channel(ours.fileno())
@@ -148,22 +147,10 @@ def _serve(parcel: orders.Parcel, nothing: int, enter: Callable[[RunOrder], Conf
         arguments = plain.encode(["the tests, 12 of them", [3, 1, 4, 1, 5, 9]])
         asking.send(["call", ["solve"], arguments, plain.encode({}), True, []])
         ours.shutdown(socket.SHUT_WR)
-        order = RunOrder(
-            program="serve_script",
-            limits={},
-            staged_bytes=parcel.bytes,
-            staged_files=parcel.files,
-            bundle=parcel.descriptor,
-            payload=nothing,
-            stdout=nothing,
-            stderr=nothing,
-            report=nothing,
-            channel=theirs.fileno(),
-        )
-        try:
-            serve.candidate_of(enter(order)).serve()
-        except ChannelClosed:
-            pass
+        with orders.order_by_channel("serve_script", parcel, {}, theirs.fileno()) as order:
+            with contextlib.suppress(ChannelClosed):
+                serve.candidate_of(enter(order)).serve()
+            Reporter(order.report).emit("loaded")
         answers = Channel(ours.fileno())
         answers.receive()
         kind, *_ = answers.receive()

@@ -105,19 +105,7 @@ class Zygote:
         """Have a run forked that has no code, but gets what it executes over a channel."""
         parcel = orders.write_bundle("solution.py", None, [])
         try:
-            with orders.nothing() as nothing:
-                order = orders.RunOrder(
-                    program=program,
-                    limits=limits,
-                    staged_bytes=parcel.bytes,
-                    staged_files=parcel.files,
-                    bundle=parcel.descriptor,
-                    payload=nothing,
-                    stdout=nothing,
-                    stderr=nothing,
-                    report=nothing,
-                    channel=channel,
-                )
+            with orders.order_by_channel(program, parcel, limits, channel) as order:
                 self.start(order)
         finally:
             os.close(parcel.descriptor)

@@ -337,6 +337,26 @@ def read_span(descriptor: int, span: Span) -> bytes:
 
 
 @contextlib.contextmanager
+def order_by_channel(
+    program: str, parcel: Parcel, limits: dict[str, Any], channel: int
+) -> Iterator[RunOrder]:
+    """Open an order whose process gets its work over a channel, and whose output is dropped."""
+    with nothing() as dropped:
+        yield RunOrder(
+            program=program,
+            limits=limits,
+            staged_bytes=parcel.bytes,
+            staged_files=parcel.files,
+            bundle=parcel.descriptor,
+            payload=dropped,
+            stdout=dropped,
+            stderr=dropped,
+            report=dropped,
+            channel=channel,
+        )
+
+
+@contextlib.contextmanager
 def nothing() -> Iterator[int]:
     """Open /dev/null for one run: runs that shared the open file would share flags and locks."""
     descriptor = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
