@@ -54,8 +54,11 @@ def read(row: Row) -> TestSuite:
     if not Code.of(prompt, language.assertions.comments).text.strip():
         prompt += declaration
     prompt = f"{prompt.rstrip()}\n"
-    entry_point = fields.optional_text(row, "entry_point") or _last_name(declaration)
-    tests = read_assertions(fields.text(row, "test"), language.assertions, entry_point)
+    test = fields.text(row, "test")
+    entry_point = fields.optional_text(row, "entry_point") or ""
+    if not entry_point or (declaration and not re.search(rf"\b{re.escape(entry_point)}\b", test)):
+        entry_point = _last_name(declaration)  # HumanEvalPack may shorten the name.
+    tests = read_assertions(test, language.assertions, entry_point)
     before, newline, last = (declaration or prompt).rstrip().rpartition("\n")
     begun = before + newline + _END.sub("", last)
     imports = f"{language.assertions.imports}\n{fields.optional_text(row, 'import') or ''}"

@@ -34,6 +34,11 @@ def test_row_without_an_entry_point_tests_what_its_declaration_begins() -> None:
     assert (suite.language, suite.format, suite.entry_point) == ("java", "humanevalpack", "twice")
 
 
+def test_entry_point_that_the_tests_do_not_mention_is_not_the_function() -> None:
+    suite = parse_label({**JAVA, "entry_point": "twiceAll"})
+    assert suite.entry_point == "twice"
+
+
 def text_of(tests: ExpressionTests) -> str:
     return "\n".join([tests.setup, *tests.around, *(case.actual for case in tests.cases)])
 
