@@ -1,10 +1,16 @@
 """The tolerances of comparisons that are not for equality."""
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 from grader.twins.names import Names
-from grader.twins.values import EXACT, Made, Tolerance, Values
+from grader.twins.values import EXACT, Bound, Made, Tolerance, Values
+
+OF_PANDAS = frozenset("assert_frame_equal assert_series_equal assert_index_equal".split())
+"""Assertions of pandas.testing. Unless told otherwise, they allow a small difference."""
+
+_MAX_DEPTH = 6
 
 
 class Closeness:
@@ -40,6 +46,10 @@ class Closeness:
             return self._tolerance(
                 (named.get("atol", rest.get(1)), 0.0), (named.get("rtol", rest.get(0)), 1e-7)
             )
+        if name in OF_PANDAS:
+            if rest or not named.keys() <= {"rtol", "atol", "obj"}:
+                return None  # the other parameters say what else is not compared
+            return self._tolerance((named.get("atol"), 1e-8), (named.get("rtol"), 1e-5))
         if "delta" in named or 2 in rest:
             return self._tolerance((named.get("delta", rest.get(2)), 0.0), (None, 0.0))
         default = 7 if name == "assertAlmostEqual" else 6
@@ -49,23 +59,57 @@ class Closeness:
         digits = self._number(places, default)
         return None if digits is None else Tolerance(absolute=1.5 * 10.0**-digits)
 
-    def approximated(
-        self, expected: ast.expr, tolerance: Tolerance
-    ) -> tuple[ast.expr, Tolerance | None]:
-        """Return the value in `pytest.approx` and its tolerance; without it, both as given."""
-        match expected:
-            case ast.Call(args=[inner, *rest]) if (
-                self._names.library(expected.func) == "pytest.approx"
-            ):
-                named = {k.arg: k.value for k in expected.keywords}
-                more = dict(enumerate(rest))
-                relative = named.get("rel", more.get(0))
-                absolute = named.get("abs", more.get(1))
-                if isinstance(relative, ast.Constant) and relative.value is None:
-                    relative = None
-                return inner, self._tolerance((absolute, 1e-12), (relative, 1e-6))
-            case _:
-                return expected, tolerance
+    def of_sides(
+        self, left: ast.expr, right: ast.expr, tolerance: Tolerance, env: Mapping[str, Bound]
+    ) -> tuple[ast.expr, ast.expr, Tolerance | None]:
+        """Return what a comparison for equality compares, and its tolerance; None if unknown.
+
+        Either side may be in `pytest.approx`.
+
+        Args:
+            left: One side.
+            right: The other side.
+            tolerance: The tolerance of the comparison itself.
+            env: The expressions that names stand for.
+        """
+        inner, within = [], tolerance
+        for side in (left, right):
+            match side:
+                case ast.Call(args=[value, *rest]) if self._is_approx(side):
+                    found = self._of_approx(rest, side.keywords)
+                    if found is None:
+                        return left, right, None
+                    within = found
+                    side = value
+                case _:
+                    pass
+            if self._has_approx(side, env):
+                return left, right, None
+            inner.append(side)
+        return inner[0], inner[1], within
+
+    def _of_approx(self, rest: list[ast.expr], keywords: list[ast.keyword]) -> Tolerance | None:
+        named = {k.arg: k.value for k in keywords}
+        more = dict(enumerate(rest))
+        relative = named.get("rel", more.get(0))
+        absolute = named.get("abs", more.get(1))
+        if isinstance(relative, ast.Constant) and relative.value is None:
+            relative = None
+        return self._tolerance((absolute, 1e-12), (relative, 1e-6))
+
+    def _has_approx(self, side: ast.expr, env: Mapping[str, Bound], depth: int = 0) -> bool:
+        """Tell whether `pytest.approx` makes a part of one side."""
+        for node in ast.walk(side):
+            if isinstance(node, ast.Call) and self._is_approx(node):
+                return True
+            if isinstance(node, ast.Name) and node.id in env and depth < _MAX_DEPTH:
+                bound = env[node.id]
+                if self._has_approx(bound.node, bound.env, depth + 1):
+                    return True
+        return False
+
+    def _is_approx(self, call: ast.Call) -> bool:
+        return self._names.library(call.func) == "pytest.approx"
 
     def of_call(self, call: ast.Call) -> tuple[ast.expr, ast.expr, Tolerance] | None:
         """Return what a call such as `math.isclose` compares, with its tolerance."""

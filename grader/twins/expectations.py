@@ -5,10 +5,11 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from random import SystemRandom
 
 from grader.source.allowed import EXPECT_ERRORS
-from grader.twins.closeness import Closeness
+from grader.twins.closeness import OF_PANDAS, Closeness
 from grader.twins.decoys import USUAL_TYPES
 from grader.twins.literals import Place, leaves
 from grader.twins.names import Names, call_name
@@ -69,11 +70,11 @@ _OPPOSITE = {
 }
 _EQUALITIES = frozenset(
     "assertEqual assertListEqual assertTupleEqual assertDictEqual assertSetEqual "
-    "assertSequenceEqual assertMultiLineEqual assertCountEqual assert_equal assert_array_equal "
-    "assert_frame_equal assert_series_equal assert_index_equal".split()
+    "assertSequenceEqual assertMultiLineEqual assertCountEqual assert_equal "
+    "assert_array_equal".split()
 )
 _CLOSE = frozenset("assertAlmostEqual assert_allclose assert_almost_equal".split())
-_CLOSE |= {"assert_array_almost_equal"}
+_CLOSE |= {"assert_array_almost_equal", *OF_PANDAS}
 _LAST_CALLS = frozenset({"assert_called_with", "assert_called_once_with"})
 """What a mock was last called with. The other assertions of mocks look at any of its calls."""
 _OPERATORS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
@@ -349,21 +350,22 @@ class ExpectationReader:
         if self._is_constant(left) and self._is_constant(right):
             return
         oracle = self._oracle(right, tolerance) or self._oracle(left, tolerance)
+        turned = partial(self._turned, [left, right], telling=True)
+        left, right, within = self._closeness.of_sides(left, right, tolerance, self._reached.env)
+        if within is None:
+            yield from turned(turns)
+            return
+        others = self._with_another(left, right, within) if turns else ()
         for asked, expected in ((left, right), (right, left)):
-            inner, within = self._closeness.approximated(expected, tolerance)
-            if within is None or self._is_constant(asked):
+            if self._is_constant(asked):
                 continue
-            if next(self.leaves(inner), None) is not None:
-                others: Changes = ()
-                if (other := self._as_data(inner)) is not None:
-                    others = (other,)
-                elif turns:
-                    others = self._with_another(left, right, within)
+            if next(self.leaves(expected), None) is not None:
+                other = self._as_data(expected)
                 yield self._made(
-                    expected=inner,
+                    expected=expected,
                     asked=asked,
                     tolerance=within,
-                    turns=others or turns,
+                    turns=(other,) if other is not None else others or turns,
                     telling=True,
                     oracle=oracle,
                 )
@@ -373,8 +375,7 @@ class ExpectationReader:
             if other is not None:
                 yield self._made(turns=(other,), asked=left, telling=True)
                 return
-        others = self._with_another(left, right, tolerance) if turns else ()
-        for each in self._turned([left, right], others or turns, telling=True):
+        for each in turned(others or turns):
             yield replace(each, oracle=oracle)
 
     def _oracle(self, side: ast.expr, tolerance: Tolerance) -> ast.Name | None:

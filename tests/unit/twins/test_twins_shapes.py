@@ -57,6 +57,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 """
+PANDAS = "import pandas as pd\nfrom pandas.testing import assert_frame_equal, assert_series_equal\n"
 
 STATEMENTS = [
     "assert same(4) == 4",
@@ -121,6 +122,13 @@ STATEMENTS = [
     "assert same(3.14159) == pytest.approx(3.14159)",
     "assert same(3.2) == pytest.approx(3.0, abs=0.5)",
     "assert pytest.approx([1.0, 2.0]) == same([1.0, 2.0])",
+    "assert [0, 5] == pytest.approx(same([0, 5]), abs=30)",
+    "got = pytest.approx(same([0, 5]), abs=30)\nassert [0, 5] == got",
+    "assert [0, 5] == [pytest.approx(x, abs=30) for x in same([0, 5])]",
+    "assert same([0, 5]) == [pytest.approx(0, abs=30), pytest.approx(5, abs=30)]",
+    "n = 5\nassert n * 2 == pytest.approx(same(10), abs=30)",
+    f"{PANDAS}assert_frame_equal(same(pd.DataFrame([0.0, 5.0])), pd.DataFrame([0.0, 5.0]))",
+    f"{PANDAS}assert_frame_equal(same(pd.DataFrame([0.0, 5.0])), pd.DataFrame([0.0, 5.0]), atol=1)",
     "assert math.isclose(same(0.3), 0.1 + 0.2)",
     "assert np.allclose(same([1.0, 2.0]), [1.0, 2.0])",
     "assert np.allclose(same([]), [])",
@@ -353,6 +361,11 @@ UNCERTAIN = [
     pytest.param(
         "want = [2, 1]\nwant.sort()\nwant = same(want)\nassert want == sorted(want)",
         id="what is changed before it is compared",
+    ),
+    pytest.param(
+        f"{PANDAS}assert_series_equal(same(pd.Series([1], name='a')), pd.Series([1], name='b'), "
+        "check_names=False)",
+        id="a comparison that leaves something out",
     ),
     pytest.param("assert 1 == 1", id="nothing of the submission"),
     pytest.param("assert same(Box(1)) == Box(1)", id="an argument that equality may ignore"),
