@@ -178,7 +178,7 @@ class _CheckedProblems:
         self.start = time.monotonic()
         self.earlier_runs = 0
         """Submissions that an earlier run graded."""
-        self.progress = progress("Checking", things="problems", good="ok")
+        self.progress = progress("Checking", thing="problem", good="ok")
         self._total = total
 
     def read(self, out: Path, run: str, index: "ProblemIndex") -> frozenset[str]:

@@ -69,7 +69,7 @@ class GradeCommand:
             wire.prepare()
             graders.check()
             rules = self._rules()
-            seen = _GradedRows(progress("Grading", things="rows", good="passed"))
+            seen = _GradedRows(progress("Grading", thing="row", good="passed"))
             done = (
                 continue_output(
                     output, self.rows, rules.run, seen.before, retry_ungraded=retry_ungraded

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 from grader.cli.console import note, terminal
+from grader.text.integers import counted
 from grader.text.visible import visible
 
 if TYPE_CHECKING:
@@ -32,26 +33,26 @@ class Progress(Protocol):
         """Print a line without disturbing the bar."""
 
 
-def progress(title: str, *, things: str, good: str) -> Progress:
+def progress(title: str, *, thing: str, good: str) -> Progress:
     """Return a progress for standard error: a bar on a terminal, else plain lines.
 
     Args:
         title: The title of the bar.
-        things: The name of the things that are counted.
+        thing: The name of one of the things that are counted.
         good: The adjective for the good ones.
     """
     console = terminal(err=True)
     if console is None:
-        return PlainProgress(things, good)
-    return BarProgress(console, title, things, good)
+        return PlainProgress(thing, good)
+    return BarProgress(console, title, thing, good)
 
 
 class _Counted:
     """Counts, and shows the count at intervals."""
 
-    def __init__(self, interval_s: float, things: str, good: str) -> None:
+    def __init__(self, interval_s: float, thing: str, good: str) -> None:
         self._interval_s = interval_s
-        self._things, self._good = things, good
+        self._thing, self._good = thing, good
         self._start = self._shown_at = time.monotonic()
         self._count = self._good_count = 0
         self._behind: float | None = 0.0
@@ -73,7 +74,7 @@ class _Counted:
     def _facts(self) -> str:
         elapsed_s = max(time.monotonic() - self._start, 1e-6)
         return (
-            f"{self._count:,} {self._things}, {self._count / elapsed_s:,.1f}/s, "
+            f"{counted(self._count, self._thing)}, {self._count / elapsed_s:,.1f}/s, "
             f"{100 * self._good_count / max(self._count, 1):.1f} % {self._good}"
         )
 
@@ -81,8 +82,8 @@ class _Counted:
 class PlainProgress(_Counted):
     """A line every ten seconds."""
 
-    def __init__(self, things: str, good: str) -> None:
-        super().__init__(_PLAIN_INTERVAL_S, things, good)
+    def __init__(self, thing: str, good: str) -> None:
+        super().__init__(_PLAIN_INTERVAL_S, thing, good)
 
     def shown(self) -> AbstractContextManager[object]:
         """Return an empty context: lines need no screen."""
@@ -100,8 +101,8 @@ class PlainProgress(_Counted):
 class BarProgress(_Counted):
     """A bar with the rate and the remaining time; it disappears at the end."""
 
-    def __init__(self, console: "Console", title: str, things: str, good: str) -> None:
-        super().__init__(_BAR_INTERVAL_S, things, good)
+    def __init__(self, console: "Console", title: str, thing: str, good: str) -> None:
+        super().__init__(_BAR_INTERVAL_S, thing, good)
         from rich import progress as rich_progress
 
         self._bar = rich_progress.Progress(

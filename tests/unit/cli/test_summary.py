@@ -1,6 +1,6 @@
 import pytest
 
-from grader.cli.progress import PlainProgress
+from grader.cli import progress
 from grader.cli.summary import print_summary
 from grader.model import Usage
 from grader.model.verdict import LimitKind, Verdict
@@ -70,10 +70,22 @@ def test_rows_that_were_not_graded_are_named_with_the_reason(
     assert "x" * 200 not in text
 
 
+def test_plain_progress_counts_one_thing_in_the_singular(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "_PLAIN_INTERVAL_S", 0.0)
+    plain = progress.PlainProgress("problem", "ok")
+    for _ in range(2):
+        plain.advance(behind=None, good=True)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("1 problem, ")
+    assert second.startswith("2 problems, ")
+
+
 def test_plain_progress_is_silent_for_a_short_run(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = PlainProgress("rows", "passed")
-    with progress.shown():
+    plain = progress.PlainProgress("row", "passed")
+    with plain.shown():
         for number in range(1000):
-            progress.advance(behind=number / 1000, good=True)
+            plain.advance(behind=number / 1000, good=True)
     captured = capsys.readouterr()
     assert captured.out + captured.err == ""
