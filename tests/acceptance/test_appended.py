@@ -1,4 +1,4 @@
-"""References and recorded wrong solutions of HumanEval-X, HumanEvalPack and McEval, native.
+"""References and recorded wrong solutions of HumanEval-X, HumanEvalPack and McEval.
 
 docs/known-disagreements.md has the reasons for what is named here; no other row may differ.
 """
@@ -15,7 +15,7 @@ from grader.model.errors import GraderError
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.acceptance.data import Row, grade_all, read_rows, sample
-from tests.compilers import need
+from tests.compilers import need_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -74,25 +74,27 @@ def named(rows: dict[str, str], file: str) -> set[str]:
     return set(rows.get(file, "").split())
 
 
-def submissions(rows: list[Row], field: str, refused: set[str]) -> Iterator[Submission]:
+def submissions(
+    grader: Grader, rows: list[Row], field: str, refused: set[str]
+) -> Iterator[Submission]:
     for row in rows:
         try:
             suite = parse_label(row)
         except GraderError:
             refused.add(number(row))
             continue
-        need(suite.language)
+        need_in(grader, suite.language)
         code = f"{suite.prompt}{row[field]}"
         suite = replace(suite, extraction=ExtractionRule.VERBATIM, reference=None)
         yield Submission(id=number(row), completion=code, suite=suite)
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_references_pass(native_grader: Grader, data_dir: Path, file: str) -> None:
+def test_references_pass(grader: Grader, data_dir: Path, file: str) -> None:
     rows = sample(list(read_rows(data_dir / f"languages/{file}.jsonl.gz")), 25)
     ids = {number(row) for row in rows}
     refused: set[str] = set()
-    reports = grade_all(native_grader, submissions(rows, "canonical_solution", refused))
+    reports = grade_all(grader, submissions(grader, rows, "canonical_solution", refused))
     assert refused == named(REFUSED, file) & ids
     failed = {
         id: report.feedback
@@ -103,9 +105,9 @@ def test_references_pass(native_grader: Grader, data_dir: Path, file: str) -> No
 
 
 @pytest.mark.parametrize("name", ["cpp", "go", "java", "js", "rust"])
-def test_wrong_solutions_do_not_pass(native_grader: Grader, data_dir: Path, name: str) -> None:
+def test_wrong_solutions_do_not_pass(grader: Grader, data_dir: Path, name: str) -> None:
     rows = sample(list(read_rows(data_dir / f"humanevalpack_{name}.jsonl.gz")), 25)
-    reports = grade_all(native_grader, submissions(rows, "buggy_solution", set()))
+    reports = grade_all(grader, submissions(grader, rows, "buggy_solution", set()))
     assert len(reports) > 20
     passed = {id for id, report in reports.items() if report.verdict == "passed"}
     assert passed == named(PASSING, name) & reports.keys()

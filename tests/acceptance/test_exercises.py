@@ -1,4 +1,4 @@
-"""Recorded exercises of Exercism's tracks, native."""
+"""Recorded exercises of Exercism's tracks."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from grader.model.errors import GraderError
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.acceptance.data import grade_all, read_rows
-from tests.compilers import need
+from tests.compilers import need_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -50,9 +50,9 @@ _EASY = {"bash": 3, "php": 2}
 
 @pytest.mark.parametrize("track", REFUSED)
 def test_examples_pass_and_files_to_begin_with_do_not(
-    native_grader: Grader, data_dir: Path, track: str
+    grader: Grader, data_dir: Path, track: str
 ) -> None:
-    need("perl" if track == "perl5" else track)
+    need_in(grader, "perl" if track == "perl5" else track)
     refused: set[str] = set()
     submissions: list[Submission] = []
     for row in read_rows(data_dir / f"languages/exercism_{track}.jsonl.gz"):
@@ -72,7 +72,7 @@ def test_examples_pass_and_files_to_begin_with_do_not(
     assert refused == REFUSED[track]
     reports = {
         id: report
-        for id, report in grade_all(native_grader, submissions).items()
+        for id, report in grade_all(grader, submissions).items()
         if id.split()[1] not in _NEEDS_MORE.get(track, ())
         or (report.graded and report.verdict != "compile_error")
     }

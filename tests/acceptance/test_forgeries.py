@@ -19,7 +19,7 @@ from grader.model import Submission
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.acceptance.data import Row, grade_all, read_rows
-from tests.compilers import need
+from tests.compilers import need_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -94,11 +94,11 @@ def language_of(row: Row) -> str:
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_no_forgery_is_paid(native_grader: Grader, rows: list[Row], name: str) -> None:
-    need(name)
+def test_no_forgery_is_paid(grader: Grader, rows: list[Row], name: str) -> None:
+    need_in(grader, name)
     language = languages.languages()[name]
     reports = grade_all(
-        native_grader,
+        grader,
         (
             submission
             for row in rows
@@ -133,9 +133,9 @@ RIGHT = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_the_tests_pay_a_right_function(native_grader: Grader, name: str) -> None:
+def test_the_tests_pay_a_right_function(grader: Grader, name: str) -> None:
     """Else nothing of the above would be shown: a suite that cannot be passed pays no forgery."""
-    need(name)
+    need_in(grader, name)
     *_, submission = submissions(name, languages.languages()[name], RIGHT[name])
-    report = native_grader.grade(submission)
+    report = grader.grade(submission)
     assert report.passed == 1, report.feedback

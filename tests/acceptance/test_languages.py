@@ -1,4 +1,4 @@
-"""Recorded programs and answers in other languages than Python, in the native sandbox.
+"""Recorded programs and answers in other languages than Python.
 
 Rows whose verdict differs from the record are named here, and docs/known-disagreements.md has the
 reasons; no other may differ.
@@ -15,7 +15,7 @@ from grader.model import LimitOverrides, Submission, TestSuite, Verdict
 from grader.model.overrides import ExtractionRule
 from grader.suites import parse_label
 from tests.acceptance.data import Row, grade_all, read_rows, sample
-from tests.compilers import need
+from tests.compilers import need_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -36,9 +36,9 @@ RECORDED = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _compilers() -> None:
-    need("c", "rust")
+@pytest.fixture(autouse=True)
+def _compilers(grader: Grader) -> None:
+    need_in(grader, "c", "rust")
 
 
 @pytest.fixture(scope="module")
@@ -56,22 +56,20 @@ def submission(row: Row, language: str, code: str) -> Submission:
     return Submission(id=str(row["id"]), completion=code, suite=suite)
 
 
-def test_programs_of_codenet_pass(native_grader: Grader, rows: list[Row]) -> None:
-    reports = grade_all(native_grader, (submission(row, "c", row["c_code"]) for row in rows))
+def test_programs_of_codenet_pass(grader: Grader, rows: list[Row]) -> None:
+    reports = grade_all(grader, (submission(row, "c", row["c_code"]) for row in rows))
     differing = {id: report.feedback for id, report in reports.items() if report.passed != 1}
     assert differing == {}
 
 
-def test_translations_to_rust_get_their_recorded_verdicts(
-    native_grader: Grader, rows: list[Row]
-) -> None:
+def test_translations_to_rust_get_their_recorded_verdicts(grader: Grader, rows: list[Row]) -> None:
     def translations() -> Iterator[Submission]:
         for row in rows:
             if row["rust_code"] is not None:
                 yield submission(row, "rust", row["rust_code"])
 
     recorded = {str(row["id"]): RECORDED.get(row["rust_verdict"]) for row in rows}
-    reports = grade_all(native_grader, translations())
+    reports = grade_all(grader, translations())
     differing = {
         id: report.verdict for id, report in reports.items() if report.verdict is not recorded[id]
     }

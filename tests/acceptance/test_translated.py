@@ -1,4 +1,4 @@
-"""Recorded answers to MultiPL-E's rows, in the native sandbox, against their recorded verdicts.
+"""Recorded answers to MultiPL-E's rows against their recorded verdicts.
 
 docs/known-disagreements.md has the reasons for what is named here; no other row may differ.
 """
@@ -14,7 +14,7 @@ from grader.model.errors import GraderError
 from grader.suites import parse_label
 from tests.acceptance.data import read_rows, sample
 from tests.acceptance.test_appended import named
-from tests.compilers import need
+from tests.compilers import need_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -42,9 +42,7 @@ def number(name: str) -> str:
 @pytest.mark.parametrize(
     "name", ["cpp", "cs", "go", "java", "js", "lua", "php", "pl", "r", "rb", "rs", "sh", "ts"]
 )
-def test_answers_get_their_recorded_verdicts(
-    native_grader: Grader, data_dir: Path, name: str
-) -> None:
+def test_answers_get_their_recorded_verdicts(grader: Grader, data_dir: Path, name: str) -> None:
     recorded = json.loads((data_dir / "languages/VERDICTS.json").read_text())
     verdicts: dict[str, bool] = recorded[f"multiple_humaneval_{name}"]["verdicts"]
     rows = read_rows(data_dir / f"languages/multiple_humaneval_{name}.jsonl.gz")
@@ -56,11 +54,11 @@ def test_answers_get_their_recorded_verdicts(
         except GraderError:
             refused.add(number(row["name"]))
             continue
-        need(suite.language)
+        need_in(grader, suite.language)
         submissions.append(Submission(id=row["name"], completion=row["gpt_solution"], suite=suite))
     passed = {
         submission.id: report.verdict == "passed"
-        for submission, report in native_grader.as_completed(submissions)
+        for submission, report in grader.as_completed(submissions)
     }
     ids = {number(id) for id in passed} | refused
     assert refused == named(REFUSED, name) & ids
