@@ -30,7 +30,7 @@ def run_cases(
         batch: Runs it once per case.
         slot: Where to run it.
         judge: Returns the result of a case; what it raises ends the batch.
-        references: Remembers what compilers made, for equal programs; None: no other is equal.
+        references: Remembers what compilers made, for equal programs; None if none can be equal.
 
     Raises:
         SandboxUnavailableError: The slot broke.

@@ -22,8 +22,8 @@ from grader.source.looseness import combined_bases, may_compare_loosely
 from grader.twins import CaseKey, Lineup, Site, Twin, find_sites, propose, settled_ids
 
 _LUCK = 3
-"""Right guesses for each wrong one that may be luck. A guess among two values is right half of the
-time; a wrong program meets a changed value seldom."""
+"""With at most so many passes for each wrong guess, the passes may be lucky guesses. A guess among
+two values is right half of the time; a wrong program seldom returns a changed value."""
 
 _LINE_UPS = 12
 """The most line-ups after the first. Each decides at least one of the cases that it is for."""
@@ -125,8 +125,8 @@ class _Confirmation:
     def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
         """Return cases that passed, if others look guessed: these may be the lucky guesses.
 
-        If a case that looks guessed runs again, those that passed under the same conditions do,
-        too. Else code that sees which cases change once more would know of which it was wrong.
+        If a case that looks guessed runs again, so do those that passed under the same conditions.
+        Otherwise code that sees which cases change again would know which guesses were wrong.
         """
         guessed = [each.state for each in found.values() if each.guessed]
         passed = [key for key in self._in(State.PASSED, found) if self._lineup.has(key)]

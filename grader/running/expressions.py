@@ -75,7 +75,7 @@ def _graded(task: Task, tests: ExpressionTests, slot: Slot, references: Referenc
 
 
 def _beside(task: Task, tests: ExpressionTests, language: Language, code: str) -> Parts:
-    """Return what stands beside the expressions, and the code in front of them.
+    """Return the submission as the tests need it: as files beside them, or as code before them.
 
     Args:
         task: What is graded.

@@ -16,7 +16,7 @@ from grader.sandbox.contract import Commands, Counterpart, Program, RunBatch, Ru
 from grader.source.files import find_main, split_files, why_refused
 
 _SEEN = b""
-"""In place of what the compiler made of a program that has come once."""
+"""Kept for a program that has come once, in place of what the compiler made of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,9 @@
 """What the runs of a line-up of twins show about each case.
 
-A case counts as it went where its own expectation is unchanged. But a right program fails what is
-changed, and a test that fails ends early, which may disturb the tests after it. So a failure is
-certain only if nothing disturbed the run before it. A wrong program may pass what is changed; then
-the passes after that do not count either.
+A case has the result of a run in which its own expectation is unchanged. But a right program fails
+what is changed, and a test that fails ends early, which may disturb the tests after it. So a
+failure is certain only if nothing disturbed the run before it. If a wrong program passes what is
+changed, the passes after that do not count either.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -148,8 +148,8 @@ class Tally:
 
         Args:
             key: The case.
-            certain: Of each run, whether no case before failed because it was changed.
-            fair: Of each run, whether no case before passed that fails in the suite as it is.
+            certain: For each run, whether no earlier case failed because it was changed.
+            fair: For each run, whether no earlier case passed that fails in the suite as it is.
         """
         right = [n for n, run in enumerate(self.runs) if run.twin.pick(key) is None]
         wrong = [n for n, run in enumerate(self.runs) if run.twin.pick(key) is not None]

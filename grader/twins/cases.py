@@ -68,7 +68,7 @@ def settled_ids(runs: Sequence[Mapping[CaseKey, str]]) -> dict[CaseKey, str]:
                 rows.setdefault(name[: number.start()], {})[key] = number[0].lstrip("_")
         for name, numbers in rows.items():
             found.setdefault(name, []).append(numbers)
-    # If both "x" and "x1" have cases by these rules, pytest has made "x1" of "x".
+    # If both "x" and "x1" could be the name of rows, pytest has made "x1" from "x": longest first.
     for name, numbered in sorted(found.items(), key=lambda item: len(item[0]), reverse=True):
         if all(map(_are_counted, numbered)):
             gap = "_" if name[-1].isdigit() else ""

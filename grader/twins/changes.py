@@ -31,14 +31,14 @@ Not all change: code that knows a few of the literals must not be able to rely o
 def literal_changes(
     found: Found, pool: Pool, rng: Random, most: int, *, certain: bool
 ) -> Iterator[tuple[SuiteSource, list[tuple[Edit, ...]], bool]]:
-    """Yield sources with changes of one literal, and whether the test's name has that literal.
+    """Yield literals, each as its source, its changes, and whether the test's name mentions it.
 
     Args:
         found: The expectation.
         pool: The literals that the suite expects.
         rng: Decides on the changes.
         most: The most changes of one literal.
-        certain: Whether the expected value must certainly be another after a change.
+        certain: Whether a change must certainly make the expected value another one.
     """
     expectation = found.expectation
     expected = expectation.expected
@@ -80,9 +80,9 @@ def literal_changes(
 
 
 def _own_leaves(found: Found, expected: ast.expr) -> tuple[list[Place], bool]:
-    """Return the literals that only this expectation's cases depend on; also if there is only one.
+    """Return the literals that only this expectation's cases depend on, and whether it has one.
 
-    If a literal is in what is asked, too, both sides of the comparison may change.
+    A literal that is also in what is asked is left out, since both sides would change.
     """
     leaves = list(dict.fromkeys(islice(found.reader.leaves(expected), 2000)))
     asked = _asked(found)

@@ -181,7 +181,7 @@ def _floats(value: float, text: str, rng: Random) -> Iterator[str]:
 
 
 def _filled_digits(text: str, digit: str) -> str:
-    """Return a zero's text with its digit before the point, or the last one, replaced."""
+    """Return the text of a zero with a digit before the point; if nothing was there, after it."""
     head, dot, tail = text.partition(".")
     return digit + dot + tail if head.strip("+-0_") == "" and head else head + dot + digit
 

@@ -38,9 +38,9 @@ class Expectation:
     turns: Changes = ()
     """Changes that make it expect the opposite."""
     telling: bool = False
-    """Whether a reader may think that the opposite is less likely than the original."""
+    """Whether a reader may find the opposite less likely than the original."""
     oracle: ast.Name | None = None
-    """The function of the suite's own whose result is expected, if nothing else happens to it."""
+    """The suite's own function whose result is expected, if its result is used for nothing else."""
 
 
 _OPPOSITE = {
@@ -379,7 +379,7 @@ class ExpectationReader:
             yield replace(each, oracle=oracle)
 
     def _oracle(self, side: ast.expr, tolerance: Tolerance) -> ast.Name | None:
-        """Return the suite's own function that makes one side of a comparison, without more."""
+        """Return the suite's own function whose bare result is one side of a comparison."""
         if isinstance(side, ast.Name) and side.id in self._reached.env:
             bound = self._reached.env[side.id]
             if bound.scope is None or len(bound.scope.loads(side.id)) != 1 or bound.tables:
@@ -396,9 +396,9 @@ class ExpectationReader:
     def _with_another(self, left: ast.expr, right: ast.expr, tolerance: Tolerance) -> Changes:
         """Return edits that each replace one side of a comparison by another value.
 
-        An object that equals everything passes this if it is the other side, but not a comparison
-        for inequality. So what is replaced is what the tests compute, or either side if neither
-        certainly is that.
+        If the side that stays is an object that equals everything, the changed case passes and
+        shows that. A comparison for inequality would fail, as for an honest program. So the side
+        is replaced that the tests compute; if neither certainly is that, either side.
         """
         env = self._reached.env
         own = [side for side in (right, left) if self._origins.is_own(side, env)]
@@ -413,7 +413,7 @@ class ExpectationReader:
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
         """Return edits that replace an instance of the submission's class by a tuple.
 
-        It has one item more than the class gets arguments, so that the instance cannot equal it.
+        The tuple has one item more than the class gets arguments, so the instance cannot equal it.
         """
         match expected:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if (

@@ -1,4 +1,4 @@
-"""Makes suites of which some expectations are changed, and none can be told from the original."""
+"""Makes suites with some expectations changed. None of them can be told from the original."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ from grader.twins.tests import SETUP
 from grader.twins.units import Pick, Unit, find_units
 
 _VALUES = {1: 6, 2: 3}
-"""The number of values that each expectation has in turn, by the number of units that can change
-alone. Code that guesses which of the values are right must guess all of them."""
+"""How many values each expectation has in turn, by the number of units that can change alone. If
+there are more units, fewer values are enough: code must guess the right one of each."""
 _FEWEST_VALUES = 2
 
 
@@ -87,7 +87,7 @@ class Lineup:
         return [*dict.fromkeys(unit for unit in found if unit is not None)]
 
     def _column(self, unit: Unit, runs: int) -> list[Pick | None]:
-        """Return the value of a unit in each run, as equally often as the number of runs allows."""
+        """Return the value of a unit in each run. As far as possible, all occur equally often."""
         values = self._values[unit]
         times, rest = divmod(runs, len(values))
         column = [*values * times, *self._rng.sample(values, rest)]

@@ -287,7 +287,7 @@ class TestModule:
 
 
 def _in_common(definitions: list[_Definition]) -> _Definition:
-    """Return a test with the methods that are the same in all classes that have the test."""
+    """Return a test with only the methods that all classes which have the test share."""
     first, *others = definitions
     methods = {
         name: method

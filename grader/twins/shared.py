@@ -126,7 +126,7 @@ def _of_constant(
 
 
 def _is_apart(found: Found, leaf: ast.expr, other: ast.expr) -> bool:
-    """Tell whether an expected value is certainly another if a literal is."""
+    """Tell whether a change of a literal certainly changes what is expected."""
     expectation = found.expectation
     if expectation.expected is None:
         return False

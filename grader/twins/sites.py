@@ -25,7 +25,7 @@ _SITES_A_CASE = 12
 _CHANGES = 2
 """The most changes of one literal."""
 _CHANGES_OF_FEW = 5
-"""The same for a suite of few cases, of which each needs more wrong values."""
+"""The same for a suite of few cases, since each of them needs more wrong values."""
 _FEW_CASES = 2
 
 
@@ -35,10 +35,10 @@ def find_sites(tests: ScriptTests | PytestTests, *, joint: bool = False) -> tupl
 
     Args:
         tests: The suite.
-        joint: Whether a change is one of most of what an expectation expects, instead of one of a
-            single literal. If an object's own equality ignores something, such as a field or
-            multiples of a number, that may hide a change of one literal, but hardly one of these.
-            But code that knows a part of what is expected can tell that it was changed.
+        joint: Whether a change replaces most of the literals of an expectation, and not just one.
+            If an object's own equality ignores something, such as a field or multiples of a number,
+            it may ignore a change of one literal, but hardly that of most of them. On the other
+            hand, code that knows a part of what is expected can tell that it was changed.
     """
     rng = Random(SystemRandom().getrandbits(64))  # noqa: S311 - seeded from the system
     try:

@@ -87,7 +87,7 @@ def find_units(sites: Sequence[Site], rng: Random) -> tuple[Unit, ...]:
 
 
 def _preferred(sites: Sequence[Site]) -> Iterator[Site]:
-    """Yield sites without those for which their cases have better ones.
+    """Yield sites, except those whose cases have better ones.
 
     Sites that are not telling are better, and so are those of one test. Of the telling ones, those
     that change what the tests share are better.
