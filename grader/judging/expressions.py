@@ -4,8 +4,9 @@ The submission shares the process that shows its values and can print whatever i
 gains it nothing: a value that it forges has to be right, too.
 """
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from grader.judging import evidence
@@ -127,9 +128,11 @@ def _result_of(
 def _compared(case: ExpressionCase, expected: str, got: str, outcome: RunOutcome) -> CaseResult:
     is_part = case.contains and expected[1:-1] in got[1:-1]
     is_close = case.within is not None and _is_close(expected, got, case.within)
-    if expected == got or is_part or is_close:
+    is_equal = expected == got or is_part or is_close
+    if _is_related(case.relation, got, expected) if case.relation else is_equal:
         return _plain(case, Finding(verdict=Verdict.PASSED, feedback=""))
-    words = f"expected {quote(expected)}, got {quote(got)}"
+    relation = f"{case.relation} " if case.relation else ""
+    words = f"expected {relation}{quote(expected)}, got {quote(got)}"
     finding = Finding(verdict=Verdict.FAILED, feedback=words)
     return _result_of(case, finding, outcome, expected, got)
 
@@ -140,6 +143,24 @@ def _is_close(expected: str, got: str, within: float) -> bool:
         return False
     pairs = zip(_NUMBER.findall(expected), _NUMBER.findall(got), strict=True)
     return all(abs(float(wanted) - float(value)) < within for wanted, value in pairs)
+
+
+def _is_related(relation: str, got: str, expected: str) -> bool:
+    """Tell whether a value and an expected one are related as they must be."""
+    if relation == "!=":
+        return got != expected
+    numbers = [each.strip('"') for each in (got, expected)]
+    if not all(_NUMBER.fullmatch(each) for each in numbers):
+        return False
+    return _RELATIONS[relation](float(numbers[0]), float(numbers[1]))
+
+
+_RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def _plain(case: ExpressionCase, finding: Finding) -> CaseResult:

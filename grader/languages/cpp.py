@@ -167,10 +167,18 @@ _TESTS = TranslatedTests(
     setup="auto candidate = {name};",
 )
 
+_NO_RESULT = re.compile(r"\bvoid\s+\w+\s*\([^()]*\)\s*\Z")
+
+
+def return_nothing(begun: str, _name: str) -> str:
+    """Complete a function so that it returns the empty value of its type, if it has one."""
+    return f"{begun} {{ }}" if _NO_RESULT.search(begun) else f"{begun} {{ return {{}}; }}"
+
+
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<condition>\bassert\s*\()"),
     expected="shown_for_tests::as<decltype({actual})>({expected})",
-    stub=lambda begun, _name: f"{begun} {{ return {{}}; }}",
+    stub=return_nothing,
 )
 
 _EXERCISE_DRIVER = driver_source("tests.cpp")

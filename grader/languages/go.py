@@ -158,10 +158,20 @@ def call_tests(source: str) -> str:
     return f"{_BODY.sub(use_all, _REPORTER.sub('', source))}\nfunc main() {{ {calls} }}\n"
 
 
+_RESULTS = re.compile(r"\)\s*\((?P<all>[^()]*)\)\s*\Z")
+"""The results of a function that has several, or names them."""
+
+
 def return_nothing(begun: str, _name: str) -> str:
-    """Complete a function so that it returns the zero of its type."""
+    """Complete a function so that it returns the zeros of its types."""
+    several = _RESULTS.search(begun)
+    if several is not None:
+        results = several["all"]
+        if not re.search(r"\w\s+[\w*\[]", results):
+            results = ", ".join(f"_ {type.strip()}" for type in results.split(","))
+        return f"{begun[: several.start('all')]}{results}) {{ return }}"
     result = begun.rpartition(")")[2].strip()
-    return f"{begun} {{ return *new({result}) }}" if result else f'{begun} {{ panic("no value") }}'
+    return f"{begun} {{ return *new({result}) }}" if result else f"{begun} {{ }}"
 
 
 _ASSERTIONS = Assertions(

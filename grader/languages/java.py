@@ -188,7 +188,6 @@ _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<listed>\bcorrect\s*=\s*Arrays\.asList\s*\()|(?P<condition>\bassert\b)"),
     ends=";",
     before_message=":",
-    between=", ",
     stub=lambda _begun, _name: "class Solution {}",
 )
 

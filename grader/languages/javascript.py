@@ -152,7 +152,7 @@ _TESTS = TranslatedTests(
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<condition>\bconsole\.assert\s*\()"),
     truth="!!({})",
-    stub=lambda _begun, name: f"function {name}() {{}}",
+    stub=lambda _begun, name: f"{_STAND_IN}function {name}() {{ return standIn; }}",
 )
 
 _IMPORTED = re.compile(

@@ -213,8 +213,6 @@ class Assertions:
     """Each of these characters ends an assertion without brackets."""
     before_message: str = ","
     """What separates a condition from its message."""
-    between: str = "; "
-    """The separator of two statements on a line."""
     has_braces: bool = True
     """Whether the body of a loop is in braces."""
     truth: str = "{}"

@@ -236,6 +236,9 @@ class ExpressionCase:
     """How far numbers in the values may lie apart; None: the texts must be equal."""
     contains: bool = False
     """Whether the expected value need only be a part of the other one; both are texts in quotes."""
+    relation: str = ""
+    """How it must be related to the expected one: `!=`, or `<`, `<=`, `>` or `>=` of numbers. Both
+    must be equal if it is empty."""
     points: float = 1.0
     group: str | None = None
 

@@ -22,7 +22,7 @@ from sandbox_images.harness.wire import values
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-WIRE_VERSION = 8
+WIRE_VERSION = 9
 """Raised with every change that older receivers would misread."""
 
 _Record = TypeVar("_Record", Submission, GradeReport)

@@ -20,14 +20,23 @@ _OPEN, _CLOSE = "([{", ")]}"
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TOLERANCE = re.compile(rf"({_NUMBER})[fFlL]?")
 _ABSOLUTE = re.compile(r"(?:\w+(?:\.|::))?f?[aA]bs[fl]?\s*\(")
-_SAME_TEXT = re.compile(r"(?:JSON\.stringify|std::string|string|String)\s*\(")
+_SAME_TEXT = re.compile(r"(?:JSON\.stringify|std::string|string|String|Dumper)\s*\(")
 _JOINED = re.compile(r"join\s*\(\s*'_*'\s*,")
 """A list as text. No single item of it decides whether a comparison of the text holds."""
 _EQUALS = re.compile(r"\.(?:[eE]quals|SequenceEqual)\s*\(")
 _TWO_EQUAL = re.compile(
     r"(?:issame|isSame|is_same|same|Objects\.equals|(?:java\.util\.)?Arrays\.equals|arraysEqual"
-    r"|strcmp|identical|all\.equal)\s*\("
+    r"|identical|all\.equal)\s*\("
 )
+_COMPARED = re.compile(r"\.compare(?:To)?\s*\(")
+_TWO_COMPARED = re.compile(r"(?:std::)?strcmp\s*\(")
+"""These are 0 if two values are equal."""
+_NEGATED = re.compile(r"(?:!|not\b)\s*(?=[\w$(\[])")
+_CAST = re.compile(r"\(\s*(?:int|long|double|float|boolean|char|String)\s*\)\s*(?=[\w$])")
+_RELATIONS = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+"""Each with the one that holds if the sides are exchanged."""
+_OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
+_NUMBERS = re.compile(rf"[-+*/\s()]*(?:{_NUMBER}[fFlL]?[-+*/\s()]*)+")
 _LOOP = re.compile(
     r"\b(?:for|foreach|while|until|loop|each|forEach|times|map|filter|some|every|reduce|repeat)\b"
 )
@@ -35,7 +44,7 @@ _ASSIGNS = r"(?::?=(?!=)|<-)"
 """What stands between a name and its value."""
 _QUOTES = "\"'`"
 _TEXT = r"""(?s:"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|'(?:\\[^\n][^'\n]*|[^'\\\n]*)')"""
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_WORD = re.compile(r"\$?[A-Za-z_]\w*")
 _SHOWN_CHARS = 120
 
 
@@ -43,6 +52,20 @@ class _Pair(NamedTuple):
     actual: str
     expected: str
     within: float | None = None
+    relation: str = ""
+    """As in `grader.model.ExpressionCase`."""
+    repeats: bool = False
+    """As there."""
+
+
+class _Found(NamedTuple):
+    """An assertion: where it is, and what it compares."""
+
+    start: int
+    end: int
+    pairs: list[_Pair]
+    between: str = "; "
+    """The separator of the two statements that replace an assertion of two values."""
 
 
 class Code(NamedTuple):
@@ -92,6 +115,16 @@ class Code(NamedTuple):
         """Return the index of the bracket that closes the one open at `start`."""
         return end_of_brackets(self.mask, start)
 
+    def end_of_statement(self, start: int, ends: str) -> int:
+        """Return where a statement ends: at one of some characters, or where its block ends."""
+        depth = 0
+        for index in range(start, len(self.mask)):
+            char = self.mask[index]
+            if depth == 0 and char in ends + _CLOSE:
+                return index
+            depth += (char in _OPEN) - (char in _CLOSE)
+        return len(self.mask)
+
     def inside(self, pattern: re.Pattern[str]) -> "Code | None":
         """Return the contents of a call that begins as `pattern`, if it is the whole source."""
         found = pattern.match(self.mask)
@@ -125,31 +158,28 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
     found = list(_Reader(code, how, entry_point).assertions())
     code, found = _without_expected_names(code, found, how)
     calls = re.compile(rf"(?<![\w$]){re.escape(entry_point)}\s*\(")
-    for pair in (pair for _, _, pairs in found for pair in pairs):
+    for pair in (pair for each in found for pair in each.pairs):
         if calls.search(_mask(pair.expected)):
             message = f"the tests expect what the submission computes: {pair.expected[:120]!r}"
             raise SuiteError(message)
     around, cases, end = list[str](), list[ExpressionCase](), 0
-    for start, stop, pairs in found:
-        for number, pair in enumerate(pairs):
-            around.append(code.text[end:start] if number == 0 else how.between)
+    for each in found:
+        for number, pair in enumerate(each.pairs):
+            around.append(code.text[end : each.start] if number == 0 else each.between)
             cases.append(
                 ExpressionCase(
                     id=str(len(cases)),
                     actual=pair.actual,
                     expected=in_type_of_call(how.expected, pair.actual, pair.expected),
                     within=pair.within,
+                    relation=pair.relation,
                 )
             )
-        end = stop
+        end = each.end
     if not cases:
         message = "the tests assert nothing that is known to be an assertion"
         raise SuiteError(message)
     return ExpressionTests(cases=tuple(cases), around=(*around, code.text[end:]))
-
-
-_Found = tuple[int, int, list[_Pair]]
-"""The start and end of an assertion, and what it compares."""
 
 
 def _without_expected_names(
@@ -162,7 +192,7 @@ def _without_expected_names(
     Raises:
         SuiteError: A name has several values, or is also used elsewhere.
     """
-    expected = [pair.expected for _, _, pairs in found for pair in pairs]
+    expected = [pair.expected for each in found for pair in each.pairs]
     names = {name for text in expected for name in _WORD.findall(_mask(text))}
     values: dict[str, str] = {}
     for name in sorted(names):
@@ -177,15 +207,17 @@ def _without_expected_names(
             .replace("{value}", value)
         )
         others = code
-        for first, last, _ in [(start, end, []), *found]:
+        for first, last in [(start, end), *(each[:2] for each in found)]:
             others = others.blank(first, last)
         if more or not _is_balanced(values[name]) or re.search(rf"\b{name}\b", others.mask):
             message = f"the tests expect {name!r}, which has several values or is used elsewhere"
             raise SuiteError(message)
         code = code.blank(start, end)
     return code, [
-        (start, end, [pair._replace(expected=_put(values, pair.expected)) for pair in pairs])
-        for start, end, pairs in found
+        each._replace(
+            pairs=[pair._replace(expected=_put(values, pair.expected)) for pair in each.pairs]
+        )
+        for each in found
     ]
 
 
@@ -249,8 +281,8 @@ class _Reader:
         self._repeated = _loops(code.mask, has_braces=how.has_braces)
         self._mention = re.compile(rf"(?<![\w$]){name}(?![\w$])")
 
-    def assertions(self) -> Iterator[tuple[int, int, list[_Pair]]]:
-        """Yield the start and end of each assertion, and what it compares."""
+    def assertions(self) -> Iterator[_Found]:
+        """Yield the assertions in order."""
         code, end = self._code, 0
         for found in self._how.start.finditer(code.mask):
             if found.start() < end:
@@ -259,13 +291,14 @@ class _Reader:
             form = found.lastgroup or "condition"
             if form != "listed":
                 self._refuse_repeated(found.start())
-                yield found.start(), end, self._pairs(form, inner, code.text[found.start() : end])
+                pairs = self._pairs(form, inner, code.text[found.start() : end])
+                yield _Found(found.start(), end, pairs)
                 continue
             at = found.end()
             for part in inner.split(","):
                 at = code.text.index(part.text, at)
                 if part.text:
-                    yield at, at + len(part.text), self._conditions(part)
+                    yield _Found(at, at + len(part.text), self._conditions(part), ", ")
                 at += len(part.text)
 
     def _extent(self, found: re.Match[str]) -> tuple[Code, int]:
@@ -276,11 +309,7 @@ class _Reader:
             if close is None:
                 self._refuse(code.text[found.start() :])
             return code.cut(start, close), close + 1
-        ends = self._how.ends
-        close = next(
-            (index for index in range(start, len(code.mask)) if code.mask[index] in ends),
-            len(code.mask),
-        )
+        close = code.end_of_statement(start, self._how.ends)
         return code.cut(start, close), close
 
     def _pairs(self, form: str, inner: Code, whole: str) -> list[_Pair]:
@@ -288,8 +317,7 @@ class _Reader:
             return self._conditions(inner.split(self._how.before_message)[0])
         parts = inner.split(",")
         if form == "denial":
-            sides = parts[0].split("!=", " ne ")
-            return [self._pair(*sides) if len(sides) == 2 else self._bare(parts[0], denied=True)]
+            return self._denials(parts[0])
         if parts[0].text == "t":  # Go's `*testing.T`
             parts = parts[1:]
         within = self._number(parts[2]) if form == "close" and len(parts) > 2 else None
@@ -300,6 +328,7 @@ class _Reader:
         return [pair if within is None else pair._replace(within=within)]
 
     def _conditions(self, condition: Code) -> list[_Pair]:
+        """Read a condition that must be true."""
         condition = condition.strip()
         while (inner := condition.inside(_AROUND_CONDITION)) is not None:
             condition = inner
@@ -308,13 +337,41 @@ class _Reader:
             return [pair for part in parts for pair in self._conditions(part)]
         if len(condition.split("||", " or ", "?")) > 1:
             self._refuse(condition.text)
+        sides = condition.split("!==", "!=", " ne ")
+        if len(sides) == 2:
+            return [self._pair(*sides)._replace(relation="!=")]
         sides = condition.split("===", "==", " eq ")
         if len(sides) == 2:
             return [self._pair(*sides)]
-        return [self._close(condition) or self._bare(condition)]
+        negated = _NEGATED.match(condition.mask)
+        if negated is not None:
+            return self._denials(condition.cut(negated.end(), len(condition.mask)))
+        return [self._close(condition) or self._related(condition) or self._bare(condition)]
+
+    def _denials(self, condition: Code) -> list[_Pair]:
+        """Read a condition that must be false."""
+        condition = condition.strip()
+        while (inner := condition.inside(_AROUND_CONDITION)) is not None:
+            condition = inner
+        parts = condition.split("||", " or ")
+        if len(parts) > 1:
+            return [pair for part in parts for pair in self._denials(part)]
+        if len(condition.split("&&", " and ", "?")) > 1:
+            self._refuse(condition.text)
+        sides = condition.split("!==", "!=", " ne ")
+        if len(sides) == 2:
+            return [self._pair(*sides)]
+        negated = _NEGATED.match(condition.mask)
+        if negated is not None:
+            return self._conditions(condition.cut(negated.end(), len(condition.mask)))
+        sides = condition.split("===", "==", " eq ")
+        if len(sides) == 2:
+            return [self._pair(*sides)._replace(relation="!=")]
+        close = self._close(condition, denied=True) or self._related(condition, denied=True)
+        return [close or self._bare(condition, denied=True)]
 
     def _pair(self, actual: Code, expected: Code) -> _Pair:
-        if not self._mentions(actual) and self._mentions(expected):
+        if self._is_expected_first(actual, expected):
             actual, expected = expected, actual
         if (inner := actual.inside(_SAME_TEXT)) is not None:
             other = expected.inside(_SAME_TEXT)
@@ -323,20 +380,27 @@ class _Reader:
                 return _Pair(actual.text, expected.text)  # The latter is JSON already.
             actual, expected = inner, other or expected
         truth = expected.text
-        if truth in ("true", "false", "0", "True", "False") and not self._is_value(actual):
-            condition = self._conditions(actual)
-            strcmp = truth == "0" and actual.mask.startswith("strcmp")
-            if len(condition) == 1 and (truth in ("true", "True") or strcmp):
-                return condition[0]
+        if truth == "0" and (pair := self._same(actual, _TWO_COMPARED, _COMPARED)) is not None:
+            return pair
+        if truth in ("true", "false", "True", "False") and not self._is_value(actual):
+            is_true = truth in ("true", "True")
+            found = self._conditions(actual) if is_true else self._denials(actual)
+            if len(found) == 1:
+                return found[0]
         while (inner := actual.inside(_BRACKET)) is not None:
             actual = inner
         joined = actual.inside(_JOINED)
         self._require_value(actual if joined is None else _unreferenced(joined))
         return _Pair(actual.text, expected.text)
 
-    def _close(self, condition: Code) -> _Pair | None:
+    def _is_expected_first(self, first: Code, second: Code) -> bool:
+        if self._mentions(first) or self._mentions(second):
+            return not self._mentions(first)
+        return not self._is_value(first) and self._is_value(second)
+
+    def _close(self, condition: Code, *, denied: bool = False) -> _Pair | None:
         """Read `abs(ACTUAL - EXPECTED) < WITHIN`, and the same as a method."""
-        sides = condition.split("<=", "<")
+        sides = condition.split(">=", ">") if denied else condition.split("<=", "<")
         if len(sides) != 2 or (within := self._number(sides[1])) is None:
             return None
         difference = sides[0].inside(_ABSOLUTE)
@@ -345,15 +409,42 @@ class _Reader:
             difference = bare.inside(_BRACKET)
         if difference is None:
             return None
-        *most, last = difference.split(" - ", "-")
-        if not most or not most[0].text:
+        actual, sign, other = _last_term(difference)
+        if not actual.text:
             return None
-        actual = difference.cut(0, difference.text.rindex(last.text)).strip()
-        actual = actual.cut(0, len(actual.text) - 1).strip()
-        if not self._mentions(actual) and self._mentions(last):
-            actual, last = last, actual
+        expected = other.text if sign == "-" else f"-({other.text})"
+        if not self._mentions(actual) and self._mentions(other):
+            if sign == "+":
+                return None
+            actual, expected = other, actual.text
+        while (inner := actual.inside(_BRACKET)) is not None:
+            actual = inner
         self._require_value(actual)
-        return _Pair(actual.text, last.text, within)
+        return _Pair(actual.text, expected, within)
+
+    def _related(self, condition: Code, *, denied: bool = False) -> _Pair | None:
+        """Read `ACTUAL < BOUND` and other comparisons with numbers."""
+        around = condition.inside(_ABSOLUTE)  # of a truth value
+        condition = condition if around is None else around
+        for relation in _RELATIONS:
+            sides = condition.split(relation)
+            if len(sides) == 2:
+                break
+        else:
+            return None
+        actual, bound = sides
+        if _NUMBERS.fullmatch(actual.text):
+            actual, bound, relation = bound, actual, _RELATIONS[relation]
+        if not _NUMBERS.fullmatch(bound.text):
+            return None
+        expected = bound.text
+        first, sign, other = _last_term(actual)
+        if first.text and _NUMBERS.fullmatch(other.text):
+            actual = first
+            expected = f"({expected}) {'+' if sign == '-' else '-'} ({other.text})"
+        self._require_value(actual)
+        relation = _OPPOSITE[relation] if denied else relation
+        return _Pair(actual.text, expected, relation=relation)
 
     def _number(self, code: Code) -> float | None:
         """Return the number that the code is, or that it names."""
@@ -366,26 +457,28 @@ class _Reader:
 
     def _bare(self, condition: Code, *, denied: bool = False) -> _Pair:
         """Read a condition that is a call, or a call of the tests' own function for equality."""
-        negated = re.match(r"(?:!|not )\s*", condition.mask)
-        call = condition.cut(negated.end(), len(condition.mask)) if negated else condition
+        call = condition
         while (inner := call.inside(_BRACKET)) is not None:
             call = inner
-        if not negated and not denied and (pair := self._same(call)) is not None:
-            return pair
+        if (pair := self._same(call, _TWO_EQUAL, _EQUALS)) is not None:
+            return pair._replace(relation="!=") if denied else pair
+        if (pair := self._same(call, _TWO_COMPARED, _COMPARED)) is not None:
+            return pair if denied else pair._replace(relation="!=")
         if not self._is_value(call):
             self._refuse(condition.text)
-        expected = self._how.false if bool(negated) != denied else self._how.true
+        expected = self._how.false if denied else self._how.true
         return _Pair(self._how.truth.replace("{}", call.text), expected)
 
-    def _same(self, call: Code) -> _Pair | None:
-        both = call.inside(_TWO_EQUAL)
+    def _same(self, call: Code, function: re.Pattern[str], method: re.Pattern[str]) -> _Pair | None:
+        """Read a call that compares two values."""
+        both = call.inside(function)
         if both is not None and len(parts := both.split(",")) == 2:
             actual, expected = parts
-            if not self._mentions(actual) and self._mentions(expected):
+            if self._is_expected_first(actual, expected):
                 actual, expected = expected, actual
             self._require_value(actual)
             return _Pair(actual.text, expected.text, self._within_of(call))
-        for found in _EQUALS.finditer(call.mask):
+        for found in method.finditer(call.mask):
             if call.end_of_brackets(found.end()) != len(call.mask) - 1:
                 continue
             actual = call.cut(0, found.start())
@@ -410,18 +503,39 @@ class _Reader:
     def _mentions(self, code: Code) -> bool:
         return self._mention.search(code.mask) is not None
 
-    def _is_value(self, code: Code) -> bool:
+    def _is_value(self, code: Code, most_names: int = 4) -> bool:
         """Tell whether an expression is a call of the submission, or reads a part of its result."""
+        cast = _CAST.match(code.mask)
+        code = code if cast is None else code.cut(cast.end(), len(code.mask))
         if self._is_call(code.mask):
             return True
         word = _WORD.match(code.mask)
         if word is None or not _is_access(code.mask[word.end() :]):
             return False
-        given = re.findall(
-            rf"(?<![\w$.]){re.escape(word[0])}\s*(?::[^=\n]*)?{_ASSIGNS}\s*(.*)",
-            self._code.mask,
+        given = self._given(word[0])
+        return (bool(given) or self._is_passed(word[0])) and all(
+            most_names > 0 and self._is_value(each, most_names - 1) for each in given
         )
-        return len(given) == 1 and self._is_call(given[0].strip().removesuffix(";"))
+
+    def _given(self, word: str) -> list[Code]:
+        """Return what is assigned to a name, by itself or with others."""
+        assigned = re.compile(
+            rf"(?<![\w$.]){re.escape(word)}\s*(?:[,:][^=;\n()]*|[\])}}])?\s*{_ASSIGNS}\s*"
+        )
+        code = self._code
+        return [
+            code.cut(found.end(), code.end_of_statement(found.end(), ";\n")).strip()
+            for found in assigned.finditer(code.mask)
+        ]
+
+    def _is_passed(self, word: str) -> bool:
+        """Tell whether the submission gets a pointer to what has a name."""
+        pointer = re.compile(rf"(?<![\w&])&\s*{re.escape(word)}\s*[,)]")
+        code, calls = self._code, self._call.finditer(self._code.mask)
+        ends = ((found.end(), code.end_of_brackets(found.end())) for found in calls)
+        return any(
+            end is not None and pointer.search(code.mask, start, end + 1) for start, end in ends
+        )
 
     def _is_call(self, masked: str) -> bool:
         found = self._call.match(masked)
@@ -459,6 +573,22 @@ def _unreferenced(code: Code) -> Code:
     return inner if inner is not None else code.cut(int(code.mask.startswith("@")), len(code.mask))
 
 
+def _last_term(code: Code) -> tuple[Code, str, Code]:
+    """Split a sum or difference at its last sign outside of brackets."""
+    for between in (" - ", " + ", "-", "+"):
+        *_, last = parts = code.split(between)
+        if len(parts) > 1 and last.text:
+            first = code.cut(0, code.text.rindex(last.text)).strip()
+            return first.cut(0, len(first.text) - 1).strip(), first.text[-1:], last
+    return code.cut(0, 0), "", code
+
+
+_ACCESS = re.compile(
+    r"""(?:\s*(?:\.\w+[?!]?(?:\(\w*\))?|(?:->)?\[-?\w+\]|(?:->)?\[(?:'_*'|"_*")\]|->\w+"""
+    r"""|(?:->)?\{\w+\}|\$\w+|\[\[(?:\w+|'_*'|"_*")\]\]))*\s*"""
+)
+
+
 def _is_access(rest: str) -> bool:
     """Tell whether the source after a value only reads a part of the value."""
-    return re.fullmatch(r"(?:\s*(?:\.\w+(?:\(\w*\))?|(?:->)?\[\w+\]|->\w+))*\s*", rest) is not None
+    return _ACCESS.fullmatch(rest) is not None

@@ -76,6 +76,24 @@ def test_each_case_gets_its_verdict(
     assert [result.id for result in results] == ["0", "1", "2"]
 
 
+@pytest.mark.parametrize(
+    ("relation", "got", "verdict"),
+    [
+        pytest.param("<", "0.5", "passed", id="less"),
+        pytest.param("<", "1.0", "failed", id="equal is not less"),
+        pytest.param("<=", '"1.0"', "passed", id="Perl's number"),
+        pytest.param(">", "1e3", "passed", id="more"),
+        pytest.param(">=", "nan", "failed", id="not a number"),
+        pytest.param("!=", "2", "passed", id="other"),
+        pytest.param("!=", "1", "failed", id="the same"),
+    ],
+)
+def test_value_must_be_related_as_the_case_says(relation: str, got: str, verdict: str) -> None:
+    case = ExpressionCase(id="0", actual="f()", expected="1", relation=relation)
+    (result,) = judge_expressions([case], ["1"], [got], OUTCOME, None)
+    assert str(result.verdict) == verdict
+
+
 @given(st.text(alphabet="0.5-e []#\0", max_size=8), st.text(alphabet="0.5-e []#\0", max_size=8))
 def test_any_text_is_compared_with_a_number_within_a_tolerance(expected: str, got: str) -> None:
     case = replace(CASES[0], within=0.5)

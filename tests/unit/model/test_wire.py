@@ -131,8 +131,8 @@ def test_report_arrives_as_it_was_sent() -> None:
     [
         pytest.param(b"", "message: Invalid JSON", id="empty"),
         pytest.param(b"[]", "message: ", id="no object"),
-        pytest.param(b'{"v":9,"novel":1}', "has version 9; expected version 8", id="newer"),
-        pytest.param(b'{"v":8}', "report: ", id="nothing in it"),
+        pytest.param(b'{"v":10,"novel":1}', "has version 10; expected version 9", id="newer"),
+        pytest.param(b'{"v":9}', "report: ", id="nothing in it"),
         pytest.param(
             encode_report(make_report()).replace(b'"score":1.0', b'"score":NaN'),
             "report.score: ",
@@ -149,8 +149,8 @@ def test_report_arrives_as_it_was_sent() -> None:
             id="unknown field",
         ),
         pytest.param(
-            encode_report(make_report()).replace(b'"v":8', b'"v":9'),
-            "has version 9",
+            encode_report(make_report()).replace(b'"v":9', b'"v":10'),
+            "has version 10",
             id="right but for the version",
         ),
     ],

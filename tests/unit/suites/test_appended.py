@@ -94,6 +94,31 @@ def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
             None,
             id="joined",
         ),
+        pytest.param("cpp", "assert(not(twice(2)));", "twice(2)", "false", None, id="not"),
+        pytest.param("cpp", "assert(abs(twice(2) +1)<0.1);", "twice(2)", "-(1)", 0.1, id="plus"),
+        pytest.param("cpp", "assert(!strcmp(twice(2), s));", "twice(2)", "s", None, id="strcmp"),
+        pytest.param(
+            "java", 'assert (String) twice(2) == "4";', "(String) twice(2)", '"4"', None, id="cast"
+        ),
+        pytest.param(
+            "java",
+            "assert twice(2).equals(new List() { { add(4); } }) : m;",
+            "twice(2)",
+            "new List() { { add(4); } }",
+            None,
+            id="statements in a value",
+        ),
+        pytest.param(
+            "cpp",
+            'std::string got;\ngot = twice(2);\nassert(got.compare("4") == 0);',
+            "got",
+            '"4"',
+            None,
+            id="name that is declared before",
+        ),
+        pytest.param(
+            "r", "got <- twice(2)\nstopifnot(got$mode == 4)", "got$mode", "4", None, id="R's parts"
+        ),
     ],
 )
 def test_assertion_is_taken_apart(
@@ -106,12 +131,80 @@ def test_assertion_is_taken_apart(
 
 
 @pytest.mark.parametrize(
+    ("language", "source", "actuals"),
+    [
+        pytest.param(
+            "cpp",
+            "int low, high;\ntwice(2, &low, &high);\nassert(low == 1 && high == 4);",
+            ["low", "high"],
+            id="pointers",
+        ),
+        pytest.param(
+            "lua",
+            "local got = twice(2)\nassert(got.low == 1)\ngot = twice(3)\nassert(got['low'] == 2)",
+            ["got.low", "got['low']"],
+            id="one name, several calls",
+        ),
+        pytest.param(
+            "go",
+            "low, high = twice(2)\nassert.Equal(1, low)\nassert.Equal(4, high)",
+            ["low", "high"],
+            id="several results",
+        ),
+        pytest.param(
+            "typescript",
+            "const got = twice(2);\n[low, high] = got;\nconsole.assert(low === 1 && high === 4);",
+            ["low", "high"],
+            id="parts of a name",
+        ),
+        pytest.param(
+            "perl", "die 'no' if twice(2) != 4 || twice(3) != 6;", ["twice(2)", "twice(3)"], id="or"
+        ),
+        pytest.param(
+            "java", "assert twice(2) == 4 && twice(3) == 6;", ["twice(2)", "twice(3)"], id="and"
+        ),
+    ],
+)
+def test_each_comparison_is_a_case_and_each_is_a_statement(
+    language: str, source: str, actuals: list[str]
+) -> None:
+    tests = read(language, source)
+    assert [case.actual for case in tests.cases] == actuals
+    assert all(re.search(r"[;\n]", part) for part in tests.around[1:-1])
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "relation", "expected"),
+    [
+        pytest.param("rust", "assert!(twice(2) < 5.0);", "<", "5.0", id="less"),
+        pytest.param("cpp", "assert(3 <= twice(2));", ">=", "3", id="number first"),
+        pytest.param("cpp", "assert(!(twice(2) > 5));", "<=", "5", id="denied"),
+        pytest.param(
+            "rust", "assert!(twice(2) - 2.0 / 3.0 < 0.1);", "<", "(0.1) + (2.0 / 3.0)", id="sum"
+        ),
+        pytest.param("lua", "assert(not (twice(2) == 5))", "!=", "5", id="not equal"),
+        pytest.param("php", "assert(twice(2) !== 5);", "!=", "5", id="PHP"),
+        pytest.param(
+            "javascript", "console.assert(Math.abs(twice(2) < 5))", "<", "5", id="size of a truth"
+        ),
+    ],
+)
+def test_comparison_with_a_number_is_a_relation(
+    language: str, source: str, relation: str, expected: str
+) -> None:
+    (case,) = read(language, source).cases
+    assert (case.actual, case.relation) == ("twice(2)", relation)
+    assert expected in case.expected
+
+
+@pytest.mark.parametrize(
     ("language", "source"),
     [
         pytest.param(
             "cpp", "assert(sorted(twice(2)) == 4);", id="another function around the call"
         ),
-        pytest.param("cpp", "assert(twice(2) > 3);", id="another comparison"),
+        pytest.param("cpp", "assert(twice(2) > limit());", id="another comparison"),
+        pytest.param("lua", "local a = twice(2)\na = 4\nassert(a == 4)", id="overwritten"),
         pytest.param("cpp", "assert(twice(2) == twice(2));", id="compared with itself"),
         pytest.param("cpp", "assert(twice(2) == 4 || twice(2) == 5);", id="either of two"),
         pytest.param("cpp", "bool ok = twice(2) == 4;\nassert(ok);", id="compared before"),
