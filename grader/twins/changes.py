@@ -80,7 +80,7 @@ def literal_changes(
 
 
 def _own_leaves(found: Found, expected: ast.expr) -> tuple[list[Place], bool]:
-    """Return the literals that only this expectation's cases depend on, and whether it has one.
+    """Return the literals that no other case depends on, and whether the expectation has just one.
 
     A literal that is also in what is asked is left out, since both sides would change.
     """

@@ -123,7 +123,7 @@ def solve(text: str, values: List[int]) -> Optional[list]:
 
 
 def rehearse(enter: Callable[[RunOrder], ConfinedRun]) -> None:
-    """Load a submission of ours, and call it over a channel as tests do, some times.
+    """Load a submission of ours, and call it over a channel as tests do, a few times.
 
     Args:
         enter: Does what a fork does before it starts, except for locking itself in.
