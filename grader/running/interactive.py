@@ -4,7 +4,7 @@ Neither is trusted, and neither may touch the other's process; see
 sandbox_images/harness/slot/interaction.py. The one that ended first decides the verdict. If the
 program crashed first, the verdict is that of the crash, and it does not matter what the interactor
 then said. If the interactor refused first, the verdict is the refusal, although the program may
-have crashed when the conversation broke off. If it accepted first, the program must still end in
+have crashed when the dialogue broke off. If it accepted first, the program must still end in
 order.
 
 An interactor that crashes or gives no answer is a fault of the suite. But if it accepts the suite's

@@ -147,7 +147,7 @@ class RunOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialogue:
-    """How a submission's conversation with the suite's interactor ended."""
+    """How a submission's dialogue with the suite's interactor ended."""
 
     interactor: RunOutcome
     """How the interactor ended; its `stdout` is what it told the submission."""

@@ -18,7 +18,7 @@ _SATISFIED = (0, 7, 42)
 
 
 class Talk:
-    """A conversation, with what was written and not yet read in both directions."""
+    """A dialogue, with what was written and not yet read in both directions."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -40,7 +40,7 @@ class Talk:
 
 
 class TalkSide:
-    """One of the two programs, as the conversation sees it."""
+    """One of the two programs, as the dialogue sees it."""
 
     def __init__(self, talk: Talk) -> None:
         self.talk = talk

@@ -73,8 +73,8 @@ class _Session:
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         sys.path.insert(0, WORK)
         if run.program == "judge_pytest":
-            conversation = connect(run, payload["apart"], reporter)
-            if not import_from_candidate(conversation, run, payload["apart"], reporter):
+            exchange = connect(run, payload["apart"], reporter)
+            if not import_from_candidate(exchange, run, payload["apart"], reporter):
                 judging.end(0)
         elif loading.compile_source(run.bundle, reporter) is None:
             os._exit(0)
@@ -110,7 +110,7 @@ def connect(run: ConfinedRun, apart: dict[str, Any], reporter: Reporter) -> Judg
 
 
 def import_from_candidate(
-    conversation: Judge, run: ConfinedRun, apart: dict[str, Any], reporter: Reporter
+    exchange: Judge, run: ConfinedRun, apart: dict[str, Any], reporter: Reporter
 ) -> bool:
     """Give tests that import the submission stand-ins for what the candidate holds.
 
@@ -119,7 +119,7 @@ def import_from_candidate(
     """
     found: dict[str, Any] | Exception
     try:
-        found = conversation.load(apart)
+        found = exchange.load(apart)
     except DoesNotCompile as error:
         reporter.emit("compile_error", **error.fields)
         return False

@@ -34,21 +34,19 @@ def judge(run: ConfinedRun, reporter: Reporter) -> None:
     """Run every case over stand-ins for the submission's functions, and report each."""
     with judging.beginning():
         payload = _read_payload(run)
-        conversation = judging.connect(run, payload["apart"], reporter)
+        exchange = judging.connect(run, payload["apart"], reporter)
     try:
-        _judge_cases(payload, loading.path_of(run.bundle), reporter, conversation)
+        _judge_cases(payload, loading.path_of(run.bundle), reporter, exchange)
     except Refused:
         pass
-    if conversation.refused is not None:
-        reporter.emit("refused", reason=conversation.refused)
-    conversation.close()
+    if exchange.refused is not None:
+        reporter.emit("refused", reason=exchange.refused)
+    exchange.close()
 
 
-def _judge_cases(
-    payload: dict[str, Any], path: str, reporter: Reporter, conversation: Judge
-) -> None:
+def _judge_cases(payload: dict[str, Any], path: str, reporter: Reporter, exchange: Judge) -> None:
     try:
-        found = conversation.load(payload["apart"])
+        found = exchange.load(payload["apart"])
     except DoesNotCompile as error:
         reporter.emit("compile_error", **error.fields)
         return
@@ -58,7 +56,7 @@ def _judge_cases(
     reporter.emit("loaded")
     module = types.ModuleType("solution")
     module.__dict__.update(found)
-    if _Cases(payload, module.__dict__, path, reporter).run(conversation):
+    if _Cases(payload, module.__dict__, path, reporter).run(exchange):
         reporter.emit("done")
 
 
@@ -79,7 +77,7 @@ class _Cases:
         self._reporter = reporter
         self._swallowed = Swallowed()
 
-    def run(self, conversation: Judge | None = None) -> bool:
+    def run(self, exchange: Judge | None = None) -> bool:
         """Run setup and cases; tell whether the end was reached."""
         try:
             if self._payload["setup"]:
@@ -89,7 +87,7 @@ class _Cases:
             return False
         for index, source in enumerate(self._payload["cases"]):
             outcome = self._swallowed.settle(self._run_case(index, source))
-            if conversation is not None and conversation.refused is not None:
+            if exchange is not None and exchange.refused is not None:
                 return False
             self._reporter.emit("case", i=index, **outcome)
             if self._payload["stop_early"] and outcome["outcome"] != "passed":

@@ -1,7 +1,7 @@
 """Judge one suite after another in the same process.
 
 The grader makes sure that only suites come here that leave the process as they found it. The
-process is locked in like any other. If a conversation breaks off, the process ends, and the
+process is locked in like any other. If an exchange is broken off, the process ends, and the
 supervisor has another one forked when it needs one.
 """
 
@@ -101,7 +101,7 @@ def _judge(order: RunOrder, null: int, judge: Judging) -> None:
     for descriptor in (1, 2):
         os.dup2(null, descriptor)
     for descriptor in order.descriptors:
-        if descriptor != order.channel:  # which the conversation has closed
+        if descriptor != order.channel:  # which the exchange has closed
             os.close(descriptor)
 
 

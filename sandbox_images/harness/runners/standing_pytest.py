@@ -142,14 +142,14 @@ def _judge(
     with judging.beginning():
         payload = json.loads(os.pread(run.payload, os.fstat(run.payload).st_size, 0))
         sys.path.insert(0, WORK)
-        conversation = judging.connect(run, payload["apart"], reporter, tell_refused)
+        exchange = judging.connect(run, payload["apart"], reporter, tell_refused)
     recorder.begin(reporter.emit, partial(describe, source_path=path_of(run.bundle)))
     with contextlib.suppress(Refused):
-        if pytest_suite.import_from_candidate(conversation, run, payload["apart"], reporter):
+        if pytest_suite.import_from_candidate(exchange, run, payload["apart"], reporter):
             session.config.args[:] = [f"{WORK}/{path}" for path in payload["test_paths"]]
             session.config.option.maxfail = 1 if payload["stop_early"] else 0
             _run_tests(session)
-    conversation.close()
+    exchange.close()
 
 
 def _run_tests(session: pytest.Session) -> None:

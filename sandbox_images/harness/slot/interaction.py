@@ -27,7 +27,7 @@ _SATISFIED = (0, 7, 42)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialogueEnd:
-    """How a conversation ended."""
+    """How a dialogue ended."""
 
     submission: Ended
     interactor: Ended
@@ -38,7 +38,7 @@ class DialogueEnd:
 
 
 class Interaction:
-    """One conversation, from the orders for both processes to the end of both."""
+    """One dialogue, from the orders for both processes to the end of both."""
 
     def __init__(
         self,

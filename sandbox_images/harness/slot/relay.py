@@ -14,7 +14,7 @@ _MOST_WAITING_BYTES = 1 << 16
 
 
 class Relay:
-    """One direction of a conversation."""
+    """One direction of a dialogue."""
 
     def __init__(self, cap: int) -> None:
         """Make both pipes.

@@ -169,8 +169,8 @@ class Watch:
             self._kill()
 
     def _await_farewell(self) -> None:
-        """Give the candidate a moment to end after the conversation."""
-        # If it broke off the conversation, its end decides the outcome of the run.
+        """Give the candidate a moment to end after the exchange."""
+        # If it broke off the exchange, its end decides the outcome of the run.
         timeout_s = _FAREWELL_S if self._candidate_left else _TICK_S
         for party in self._parties[:-1]:
             if party.ended is None and select.select([party.source.control], [], [], timeout_s)[0]:
@@ -195,7 +195,7 @@ class Watch:
 
     @property
     def _candidate_left(self) -> bool:
-        """Whether the judge says that the candidate broke off the conversation."""
+        """Whether the judge says that the candidate broke off the exchange."""
         return self._judge_said(CANDIDATE_GONE)
 
     def _judge_said(self, exit_status: int) -> bool:

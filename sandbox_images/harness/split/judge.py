@@ -33,7 +33,7 @@ class DoesNotCompile(Exception):
 
 
 class Judge:
-    """The conversation with the candidate."""
+    """The exchange with the candidate."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Judge:
         Args:
             channel: To the candidate.
             watched: Whether the tests could see that an argument of theirs was changed in place.
-            leave: Ends the process at once if the candidate has broken off the conversation. An
+            leave: Ends the process at once if the candidate has broken off the exchange. An
                 exception would not do, because a test that expects one could catch it.
             tell_forged: Called before `leave` if the candidate sent what an honest one never sends.
             tell_refused: Called when it turns out that the suite cannot be judged this way.
@@ -162,7 +162,7 @@ class Judge:
         self._leave()
 
     def close(self) -> None:
-        """End the conversation in order."""
+        """End the exchange in order."""
         self._channel.close()
 
 
