@@ -15,6 +15,7 @@ from grader.extract.predictions import find_prediction
 from grader.extract.programs import find_files, find_program, language_of, mention
 from grader.extract.source import SourceReader, SourceReading
 from grader.extract.text import after_prompt, encodable, normalise
+from grader.extract.wrapped import unwrapped
 from grader.languages import ANY, PYTHON
 from grader.model.overrides import ExtractionRule
 from grader.source.syntax import MAX_PARSE_CHARS
@@ -205,7 +206,9 @@ class _Extractor:
             words = self._words(turn)
             choice = Chooser(words.text, self._wanted, self._reader).choose()
             if choice.grade < Grade.WHOLE:
-                choice = self._continuing_prompt(words.text) or choice
+                choice = (
+                    self._continuing_prompt(words.text) or self._unwrapped(words.text) or choice
+                )
             if choice.grade is Grade.NOTHING and words.unfinished:
                 choice = replace(choice, note=_UNFINISHED)
             if choice.grade > Grade.NOTHING:
@@ -213,6 +216,13 @@ class _Extractor:
             if best.reading is None and turn is turns[0]:
                 best = choice
         return best
+
+    def _unwrapped(self, answer: str) -> Choice | None:
+        for text in unwrapped(answer, self._reader):
+            choice = Chooser(text, self._wanted, self._reader).choose()
+            if choice.grade is Grade.WHOLE:
+                return replace(choice, note="Took the code out of what it was wrapped in.")
+        return None
 
     def _words(self, turn: str) -> Words:
         return without_thinking(turn, self._reader, opened=opens_thinking(self._prompt))

@@ -1,8 +1,13 @@
 """The code that is taken from completions: one table for each kind of completion."""
 
+import html
+import json
+from collections.abc import Callable
+
 import pytest
 
 from grader.extract import extract
+from grader.extract.source import SourceReader
 from grader.extract.text import after_prompt
 from grader.model.overrides import ExtractionRule
 
@@ -149,6 +154,70 @@ def test_block_of_another_language_is_not_taken() -> None:
     extraction = extract(block("int main() { return 0; }", "cpp"))
     assert extraction.code is None
     assert extraction.note == "No code block of the answer holds Python statements."
+
+
+# ---------------------------------------------------------------- code that is wrapped
+
+ESCAPED = "def f(x):\n    return x + (1 < 2 and x > -9 & 1)"
+
+
+def indented(code: str) -> str:
+    return "    " + code.replace("\n", "\n    ")
+
+
+def prefixed(prefix: str, code: str) -> str:
+    return "\n".join(prefix + line for line in code.split("\n"))
+
+
+WRAPPED = {
+    "block-quote": lambda code: "So:\n\n" + prefixed("> ", block(code)),
+    "indented": lambda code: f"So:\n\n{indented(code)}\n\nDone.",
+    "indented-parts": lambda code: f"First\n\n{indented('K = 1')}\n\nthen\n\n{indented(code)}\n",
+    "html": lambda code: f'<pre><code class="language-python">{html.escape(code)}</code></pre>',
+    "pre": lambda code: f'<p>So:</p><pre lang="python">\n{html.escape(code)}\n</pre>',
+    "escaped": lambda code: block(html.escape(code)),
+    "json": lambda code: json.dumps({"thoughts": "print it", "code": code}, indent=2),
+    "json-in-a-block": lambda code: block(json.dumps({"solution": code}), "json"),
+    "json-with-a-block": lambda code: json.dumps({"answer": f"So:\n{block(code)}"}),
+    "tool-call": lambda code: (
+        "<tool_call>\n"
+        + json.dumps({"name": "run", "arguments": json.dumps({"code": code})})
+        + "\n</tool_call>"
+    ),
+    "llama-tool-call": lambda code: f"<|python_tag|>{code}<|eom_id|>",
+    "new-file-in-a-diff": lambda code: block(
+        f"--- /dev/null\n+++ b/solution.py\n@@ -0,0 +1,2 @@\n{prefixed('+', code)}", "diff"
+    ),
+    "diff-without-fence": lambda code: (
+        f"diff --git a/a.py b/a.py\n@@ -1 +1,3 @@\n-x = 1\n X = 2\n{prefixed('+', code)}\n"
+    ),
+    "interpreter": lambda code: block(
+        prefixed("... ", code).replace("... ", ">>> ", 1).replace("... print", ">>> print")
+    ),
+    "here-document": lambda code: block(f"cat > a.py <<'EOF'\n{code}\nEOF\npython3 a.py", "bash"),
+    "longer-fence": lambda code: block("So:\n" + block(code), "markdown", "````"),
+}
+
+
+@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED.keys())
+@pytest.mark.parametrize(
+    ("code", "entry_point"),
+    [(ESCAPED, "f"), ("n = int(input())\nprint(n > 2)", None)],
+    ids=["function", "program"],
+)
+def test_code_is_taken_out_of_what_it_is_wrapped_in(
+    wrap: Callable[[str], str], code: str, entry_point: str | None
+) -> None:
+    taken = found(wrap(code), entry_point=entry_point)
+    assert taken is not None
+    assert taken.strip().endswith(code)
+    assert SourceReader().read(taken).valid
+
+
+@pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED.keys())
+def test_wrapped_code_does_not_replace_an_answer(wrap: Callable[[str], str]) -> None:
+    assert found(block(F) + "\nNot so:\n\n" + wrap(ESCAPED)) == F
+    assert found("<think>\n" + wrap(ESCAPED) + "\n</think>\nI give up.") is None
 
 
 # ---------------------------------------------------------------- programs without entry point

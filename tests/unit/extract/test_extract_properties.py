@@ -23,6 +23,8 @@ PIECES = [
     *("<|channel|>analysis<|message|>", "<start_of_turn>model\n", "<<SYS>>", "<s>"),
     *(F, "def f(", "class f:", "return x", "import f", "x = 1", "'''", '"""', "'", '"', "#"),
     *("f'{x}'", "(", ")", "{", "[", ":", "\\", "\0", "\r", "\r\n", "\ufeff", "\ud800", "\udc00"),
+    *("> ", "<pre><code>", "</code></pre>", '{"code": "', '"}', "@@\n", "+", "<<E\n", "\nE\n"),
+    *("<|python_tag|>", "... ", "&lt;"),
     *("Here is the code", "é", "ａ", "\x0c", "\u2028", ">>> f(1)", "print(f(1))"),  # noqa: RUF001
 ]
 messes = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40).map("".join)
@@ -144,6 +146,15 @@ HOSTILE = {
     "surrogates": "\ud800",
     "carriage-returns": "\r",
     "dense-blocks": "```python\n" + "a;" * 30_000 + "\n```\n",
+    "quoted-lines": "> x\n",
+    "html": "<code><pre>",
+    "closing-html": "</code></pre>\n",
+    "json": '{"a": [\n',
+    "json-texts": '{"a": "{\\"b\\": \\"c\\"}"}\n',
+    "hunks": "@@\n+a\n",
+    "prompted-lines": ">>> a\n",
+    "here-documents": "<<E\n",
+    "indented-lines": "    a\n    \n",
     "f-string-blocks": "```python\nf'" + "{a}" * 3_900 + "x" * 40_000 + "'\n```\n",
 }
 
