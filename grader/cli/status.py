@@ -9,6 +9,7 @@ import typer
 
 from grader.cli.options import BrokerOption, SetOption, choose
 from grader.model.limits import MiB
+from grader.text.integers import counted
 from grader.text.visible import visible_line
 
 if TYPE_CHECKING:
@@ -74,15 +75,16 @@ def _lines(found: "QueueStatus") -> list[str]:
     )
     lines = [
         f"queue    {found.queued} waiting, the oldest for {found.oldest_s:.1f} s; "
-        f"{found.clients} clients",
-        f"slots    {slots}; {len(found.workers)} workers, "
+        f"{counted(found.clients, 'client')}",
+        f"slots    {slots}; {counted(len(found.workers), 'worker')}, "
         f"{sum(worker.per_s for worker in found.workers):.1f} submissions/s",
         f"so far   {counts.get('submitted', 0)} submitted, {counts.get('graded', 0)} graded, "
         f"{counts.get('internal_errors', 0)} internal errors, "
         f"{counts.get('redelivered', 0)} redelivered, {counts.get('stale', 0)} stale, "
-        f"{counts.get('killed', 0)} killed; {counts.get('workers_lost', 0)} workers lost",
+        f"{counts.get('killed', 0)} killed; "
+        f"{counted(counts.get('workers_lost', 0), 'worker')} lost",
         f"cache    {found.hit_rate:.1%} of submissions needed no run; "
-        f"{found.cached} verdicts, {found.cached_bytes} bytes",
+        f"{counted(found.cached, 'verdict')}, {counted(found.cached_bytes, 'byte')}",
         f"redis    {_memory(found.memory)}",
     ]
     lines += [_lane_line(lane) for lane in found.lanes[:_LANES_SHOWN]]

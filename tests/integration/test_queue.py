@@ -285,6 +285,14 @@ def test_status_is_json_for_programs(
     assert told["counts"]["graded"] >= 1
 
 
+def test_status_counts_one_worker_in_the_singular(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert settings.broker is not None
+    assert run(["status", "--broker", settings.broker]) == 0
+    assert " idle; 1 worker, " in capsys.readouterr().out
+
+
 def test_status_says_first_that_no_worker_serves(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
