@@ -92,7 +92,6 @@ _EXERCISE_DRIVER = driver_source("tests.c")
 _TEXTS = r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 _COMMENTS = r"//[^\n]*|/\*.*?\*/"
 _TEXT_OR_COMMENT = re.compile(rf"{_TEXTS}|{_COMMENTS}", re.DOTALL)
-_TEXT_OR_MAIN = re.compile(rf"(?P<text>{_TEXTS}|{_COMMENTS})|\bmain(?=\s*\()", re.DOTALL)
 _UNITY = re.compile(r'^#include[ \t]*"(?:test-framework/|vendor/)?unity\.h"[ \t]*$', re.MULTILINE)
 _INCLUDE = re.compile(r"^#[ \t]*include[ \t]*(?P<file><[^>\n]*>|\"[^\"\n]*\")", re.MULTILINE)
 _IGNORED = re.compile(rf"\bTEST_IGNORE(?:_MESSAGE)?\s*\((?:[^()\"]|{_TEXTS})*\)\s*;")
@@ -101,9 +100,15 @@ _DECLARED = re.compile(r"\b(\w+)\s*\([^;{}()]*\)\s*[;{]")
 _ENUMERATED = re.compile(r"\benum\b[^{};]*\{(?P<names>[^{}]*)\}")
 
 
-def without_main(code: str) -> str:
-    """Let a file be beside a program of tests, which has a `main` of its own."""
-    return _TEXT_OR_MAIN.sub(lambda found: found["text"] or "main_of_the_answer", code)
+def without_main(code: str, texts: str = _TEXTS) -> str:
+    """Let a file be beside a program of tests, which has a `main` of its own.
+
+    Args:
+        code: The file.
+        texts: A pattern of texts.
+    """
+    either = re.compile(rf"(?P<text>{texts}|{_COMMENTS})|\bmain(?=\s*\()", re.DOTALL)
+    return either.sub(lambda found: found["text"] or "main_of_the_answer", code)
 
 
 def require_known_includes(tests: str, path: str) -> None:

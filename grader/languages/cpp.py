@@ -47,7 +47,7 @@ template <class T> void show(ostream &out, const std::deque<T> &all);
 template <class T> void show(ostream &out, const std::multiset<T> &all);
 template <class T> void show(ostream &out, const std::unordered_set<T> &all);
 template <class T, size_t n> void show(ostream &out, const std::array<T, n> &all);
-inline void show(ostream &out, bool value) { out << (value ? "true" : "false"); }
+inline void show(ostream &out, bool value) { out << value; }  // As a number, which it equals.
 inline void show(ostream &out, char value) { out << int(value); }
 inline void show(ostream &out, const std::nullopt_t &) { out << "nullopt"; }
 inline void show(ostream &out, std::string_view text) {
@@ -462,7 +462,7 @@ _CPP17 = Language(
     libraries={"testlib.h": Path(__file__).with_name("testlib.h").read_bytes()},
     run=("./program",),
     program=MAIN,
-    beside_tests=without_main,
+    beside_tests=lambda code: without_main(code, _TEXTS),
     show=show,
     call=call,
     reserved=_RESERVED,

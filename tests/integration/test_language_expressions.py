@@ -51,6 +51,24 @@ def test_expected_values_in_rust_have_the_type_of_the_call(grader: Grader) -> No
     assert (report.verdict, report.passed) == (Verdict.PASSED, 2), report.feedback
 
 
+def test_truth_in_cpp_equals_the_number_that_it_is(grader: Grader) -> None:
+    need("cpp")
+    tests = "}\nint main() {\n    auto candidate = is_odd;\n"
+    tests += "".join(
+        f"    assert(candidate(({n})) == ({'true' if n else 'false'}));\n" for n in (0, 1)
+    )
+    label = {
+        "name": "is_odd",
+        "language": "cpp",
+        "prompt": "#include <bits/stdc++.h>\nbool is_odd(long n) {\n",
+        "tests": f"{tests}}}\n",
+        "stop_tokens": [],
+    }
+    completion = "```cpp\nint is_odd(long n) { return n % 2; }\n```"
+    report = grader.grade(Submission(id="0", completion=completion, suite=parse_label(label)))
+    assert (report.verdict, report.passed) == (Verdict.PASSED, 2), report.feedback
+
+
 @pytest.mark.parametrize("language", ROWS)
 def test_wrong_answer_fails_with_both_values(grader: Grader, language: str) -> None:
     report = grade(grader, language, ROWS[language].wrong)
