@@ -159,6 +159,7 @@ _IMPORTED = re.compile(
     r"""^import\s+(?:type\s+)?(?P<names>[^'"]*?)\s+from\s+['"](?P<path>[^'"\n]*)['"];?""",
     re.MULTILINE,
 )
+_NAME = re.compile(r"(?:\btype\s+(?=[\w$]))?(?:(?P<own>[\w$]+|\*)\s+as\s+)?(?P<name>[\w$]+)")
 _TITLE = re.compile(
     r"""\b(?:x?describe|x?test|x?it)(?:\.\w+)?\s*\(\s*(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`)"""
 )
@@ -178,36 +179,36 @@ def tests_program(source: str, solution_path: str, _example: str) -> tuple[str, 
             return ""
         if clause["path"].removeprefix("./") not in (stem, solution_path):
             return clause[0]
-        for name in re.split(r"[{},]", clause["names"]):
-            own, _, renamed = name.strip().partition(" as ")
-            if own:
-                names.append(renamed.strip() or own)
-        return f"import {clause['names']} from {json.dumps(f'./{solution_path}')};"
+        before, _, braced = clause["names"].partition("{")
+        module = f"module{len(names)}ForTests"
+        default, all = f"{module}.default", f"namesForTests({module})"
+        values = {
+            found["name"]: all if found["own"] else default for found in _NAME.finditer(before)
+        }
+        for found in _NAME.finditer(braced):
+            own = found["own"] or found["name"]
+            values[found["name"]] = default if own == "default" else f"{all}.{own}"
+        names.extend(values)
+        # In a list, since a plain definition could be taken for that of an expected value.
+        return (
+            f"import * as {module} from {json.dumps(f'./{solution_path}')};"
+            f" const [{', '.join(values)}] = [{', '.join(values.values())}];"
+        )
 
     program = _IMPORTED.sub(taken, source)
     program = _TITLE.sub(lambda found: f'{found[0].partition("(")[0]}(""', program)
     return f"{_CALLED_TESTS}\n{program}\nendForTests();\n", tuple(names)
 
 
-_EXPORTED = re.compile(r"\bexports\.(?P<name>\w+)\s*=(?!=)")
-_EXPORTED_AT_ONCE = re.compile(r"\bmodule\.exports\s*=\s*\{(?P<names>[^{}]*)\}")
-_KEY = re.compile(r"\s*([A-Za-z_$][\w$]*)\s*(?:[:(]|$)")
-
-
 def as_module(code: str) -> str:
-    """Let tests import names from a file that gives them to `module.exports`, as under jest."""
+    """Let tests import a file that gives names to `module.exports`, as under jest."""
     if _MODULE.search(code) or not re.search(r"\bexports\b", code):
         return code
-    names = _EXPORTED.findall(code)
-    for found in _EXPORTED_AT_ONCE.finditer(code):
-        names += [key[1] for part in found["names"].split(",") if (key := _KEY.match(part))]
-    shared = [name for name in dict.fromkeys(names) if name != "default"]
-    values = "".join(f"const {name}ForTests = module.exports.{name};\n" for name in shared)
-    listed = ", ".join(f"{name}ForTests as {name}" for name in shared)
     return (
         "import { createRequire } from 'module'; const require = createRequire(import.meta.url);"
-        f" const module = {{ exports: {{}} }}, exports = module.exports; {code}\n{values}"
-        f"export {{ {listed} }};\nexport default module.exports.default ?? module.exports;\n"
+        f" const module = {{ exports: {{}} }}, exports = module.exports; {code}\n"
+        "export default module.exports?.default ?? module.exports;\n"
+        "export const exportsForTests = module.exports;\n"
     )
 
 
@@ -224,7 +225,8 @@ def jest_matcher(name: str, argument: str) -> Matcher | None:
 
 
 _MATCHERS = {
-    **dict.fromkeys(("toBe", "toEqual", "toStrictEqual"), Matcher()),
+    **dict.fromkeys(("toBe", "toStrictEqual"), Matcher()),
+    "toEqual": Matcher(actual="definedForTests({actual})", expected="definedForTests({expected})"),
     "toBeTruthy": Matcher(actual="!!({actual})", expected="true"),
     "toBeFalsy": Matcher(actual="!!({actual})", expected="false"),
     "toBeNull": Matcher(expected="null"),
@@ -251,12 +253,6 @@ def _thrown(argument: str) -> Matcher | None:
     return None
 
 
-def stand_ins(names: tuple[str, ...]) -> str:
-    """Make a module of things that do nothing; see `Exercises.stub`."""
-    exported = "".join(f"export const {name} = standIn;\n" for name in names)
-    return f"{_STAND_IN}{exported}export default standIn;\n"
-
-
 _STAND_IN = """const standIn = new Proxy(function () {}, {
   get: (_target, name) => {
     if (name === Symbol.toPrimitive) return () => "";
@@ -267,7 +263,10 @@ _STAND_IN = """const standIn = new Proxy(function () {}, {
   construct: () => standIn,
   set: () => true,
 });
+export default standIn;
+export const exportsForTests = standIn;
 """
+"""A module of which all names do nothing."""
 
 _EXERCISES = Exercises(
     start=re.compile(r"(?<![\w$.])expect\s*\("),
@@ -282,7 +281,7 @@ _EXERCISES = Exercises(
         }
     ),
     program=tests_program,
-    stub=stand_ins,
+    stub=lambda _names: _STAND_IN,
 )
 
 JAVASCRIPT = Language(

@@ -394,7 +394,7 @@ def test_answer_in_cpp_may_be_two_blocks_or_one_of_the_files(grader: Grader) -> 
 def test_main_that_the_answer_brings_along_is_not_run(grader: Grader, language: str) -> None:
     main = {
         "c": "int main(void) { return sum(0, 0) + 1; }\n",
-        "cpp": "int main() { return sums::sum({}); }\n",
+        "cpp": 'auto no_end = R"("\')"; int main() { return sums::sum({}); }\n',
         "go": "func main() { panic(1) }\n",
         "java": "class Main { public static void main(String[] all) { System.exit(1); } }\n",
         "rust": "fn main() { panic!() }\n",
@@ -409,11 +409,55 @@ def test_main_that_the_answer_brings_along_is_not_run(grader: Grader, language: 
     [
         "module.exports = { Counter, EmptyError, sum };",
         "exports.sum = sum;\nmodule.exports.Counter = Counter;\nexports.EmptyError = EmptyError;",
+        "module.exports = { sum(...all) { return sum(...all); }, EmptyError, ...{ Counter } };",
+        "Object.assign(exports, { Counter, EmptyError, sum });",
     ],
 )
 def test_answer_in_javascript_may_be_a_script_with_exports(grader: Grader, end: str) -> None:
     report = grade(grader, "javascript", RIGHT["javascript"].replace("export ", "") + end)
     assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize("language", ["javascript", "typescript"])
+def test_tests_import_names_in_every_way(grader: Grader, language: str) -> None:
+    tests = (
+        "import usual, { two as deux, type Kind, default as again } from './sums';\n"
+        "import * as every from './sums';\n"
+        "test('x', () => {\n  expect(usual()).toBe(1);\n  expect(deux).toBe(2);\n"
+        "  expect(again()).toBe(1);\n  expect(every.two).toBe(2);\n});\n"
+    )
+    if language == "javascript":
+        tests = tests.replace(" type Kind,", "")
+    name = f"sums.spec{ENDINGS[language]}"
+    for code in (
+        "export default () => 1;\nexport const two = 2;",
+        "module.exports = { default: () => 1, two: 2 };",
+    ):
+        report = grade(grader, language, code, **{name: tests})
+        assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("matcher", "value", "verdict"),
+    [
+        ("toEqual", "{ b: [{ a: 1, c: undefined }] }", "passed"),
+        ("toEqual", "{ b: [{ a: 1 }, undefined] }", "failed"),
+        ("toEqual", "{ b: [{ a: 1, c: null }] }", "failed"),
+        ("toStrictEqual", "{ b: [{ a: 1, c: undefined }] }", "failed"),
+    ],
+)
+def test_property_of_javascript_without_a_value_matters_to_strict_equality_only(
+    grader: Grader, matcher: str, value: str, verdict: str
+) -> None:
+    tests = (
+        "import { f } from './sums';\n"
+        f"test('x', () => {{ expect(f()).{matcher}({{ b: [{{ a: 1 }}], d: undefined }}); }});\n"
+    )
+    if matcher == "toStrictEqual":
+        tests = tests.replace(", d: undefined", "")
+    code = f"export const f = () => ({value});"
+    report = grade(grader, "javascript", code, **{"sums.spec.js": tests})
+    assert report.verdict == verdict, report.feedback
 
 
 def test_timer_in_javascript_that_goes_on_does_not_matter(grader: Grader) -> None:

@@ -40,3 +40,11 @@ function kindThrownForTests(body, kind) {
   }
   return "nothing";
 }
+const namesForTests = (module) => module.exportsForTests ?? module;
+// As if properties without a value were not there.
+function definedForTests(value) {
+  if (Array.isArray(value)) return value.map(definedForTests);
+  if (Object.prototype.toString.call(value) !== "[object Object]") return value;
+  const items = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(items.map(([key, each]) => [key, definedForTests(each)]));
+}
