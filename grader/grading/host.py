@@ -18,12 +18,9 @@ from grader.model.errors import GraderError
 from grader.process import tracing
 from grader.process.threads import Threads
 from grader.suites.cache import ENCODED_BYTES, SuiteCache
-from sandbox_images.harness.wire.frames import FrameReader, Header, encode
+from sandbox_images.harness.wire.frames import READ_BYTES, FrameReader, Header, encode
 
 _log = logging.getLogger(__name__)
-
-_CHUNK = 1 << 16
-"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 
 
 def main(descriptor: int) -> None:
@@ -72,7 +69,7 @@ class _OtherEnd:
         """Yield frames until the other end hangs up."""
         reader = FrameReader()
         with contextlib.suppress(OSError):
-            while data := self._stream.recv(_CHUNK):
+            while data := self._stream.recv(READ_BYTES):
                 yield from reader.feed(data)
 
     def send(self, header: Header, *blobs: bytes) -> None:

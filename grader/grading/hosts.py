@@ -33,7 +33,7 @@ from grader.process.exits import Closeable, keep_from_forks
 from grader.process.tracing import span
 from grader.sandbox.pool import SlotCounts
 from grader.suites.cache import ENCODED_BYTES, EncodedSuite, EncodedSuites, SuiteCache
-from sandbox_images.harness.wire.frames import FrameReader, Header, encode
+from sandbox_images.harness.wire.frames import READ_BYTES, FrameReader, Header, encode
 
 _log = logging.getLogger(__name__)
 
@@ -44,8 +44,6 @@ processes start: later it is busy with handing out submissions."""
 _FAILED_STARTS = 3
 """After so many failed starts in a row, no further host process is started."""
 _END_TIMEOUT_S = 10.0
-_CHUNK = 1 << 16
-"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 
 _ENTER = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -366,7 +364,7 @@ class Host:
             process = self._start()
             self._configure()
             reader = FrameReader()
-            while data := self._stream.recv(_CHUNK):
+            while data := self._stream.recv(READ_BYTES):
                 for header, blobs in reader.feed(data):
                     if header["op"] == "unusable":
                         reason = header["reason"]

@@ -25,10 +25,8 @@ from grader.sandbox.contract import (
     StepOutcome,
 )
 from grader.sandbox.payload import text_bytes
-from sandbox_images.harness.wire.frames import FrameError, FrameReader, Header, encode
+from sandbox_images.harness.wire.frames import READ_BYTES, FrameError, FrameReader, Header, encode
 
-_CHUNK = 1 << 16
-"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 _OWN_WORK_S = 120.0
 """How long a slot may take for its own work, such as to start, to import modules, to copy the files
 of a session or to end a run, even on a busy machine. After that it is replaced, since its kernel
@@ -212,7 +210,7 @@ class SlotConnection:
             SandboxUnavailableError: The slot is gone or broken, or was silent for longer.
         """
         while not self._frames:
-            data = self._transport.receive(_CHUNK, time.monotonic() + patience_s)
+            data = self._transport.receive(READ_BYTES, time.monotonic() + patience_s)
             if not data:
                 message = "the slot ended"
                 raise self._unavailable(message)

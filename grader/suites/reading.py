@@ -32,7 +32,7 @@ from grader.suites import pickled
 from grader.suites.format import Row
 from grader.suites.parse import Problems, parse_label, parse_problem
 from grader.suites.plain import plain
-from sandbox_images.harness.wire.frames import FrameReader, Header, encode
+from sandbox_images.harness.wire.frames import READ_BYTES, FrameReader, Header, encode
 
 CHEAP_CHARS = 32 * 1024
 """A text of at most so many characters takes at most a third of a second, whatever it holds, unless
@@ -52,7 +52,6 @@ _MOST_REMEMBERED = 1000
 _WALL_FACTOR = 10
 _WALL_S = 60.0
 """The limit of wall time is this plus `_WALL_FACTOR` times the CPU time, for busy machines."""
-_CHUNK = 1 << 16
 
 _ENTER = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -308,7 +307,7 @@ class _Process:
         self._child.stdin.flush()
 
     def _receive(self) -> tuple[Header, list[bytes]] | None:
-        while data := os.read(self._child.stdout.fileno(), _CHUNK):
+        while data := os.read(self._child.stdout.fileno(), READ_BYTES):
             for frame in self._frames.feed(data):
                 return frame
         return None

@@ -19,12 +19,11 @@ from grader.suites.parse import parse_label, parse_problem
 from grader.suites.reading import OUT_OF_MEMORY, LabelKind, suite_of
 from grader.text import integers
 from grader.text.json_values import count_values
-from sandbox_images.harness.wire.frames import FrameReader, Header, encode
+from sandbox_images.harness.wire.frames import READ_BYTES, FrameReader, Header, encode
 
 _IDLE_S = 60.0
 _KEPT_BYTES = 256 * MiB
 """A process that has taken more memory at any time ends, so that the memory is free again."""
-_CHUNK = 1 << 16
 
 
 def main() -> NoReturn:
@@ -54,7 +53,7 @@ def main() -> NoReturn:
 def _frames() -> Iterator[tuple[Header, list[bytes]]]:
     """Yield the frames of the other side, until it hangs up or is silent for long."""
     reader = FrameReader()
-    while select.select([0], [], [], _IDLE_S)[0] and (data := os.read(0, _CHUNK)):
+    while select.select([0], [], [], _IDLE_S)[0] and (data := os.read(0, READ_BYTES)):
         yield from reader.feed(data)
 
 

@@ -68,8 +68,6 @@ from sandbox_images.harness.wire import frames, orders
 from sandbox_images.harness.wire.frames import Header
 
 _STDIN = 0
-_CHUNK = 1 << 16
-"""Most bytes of one read. With a megabyte, each read would map memory, which takes 13 µs."""
 _CGROUP_ROOT = "/sys/fs/cgroup"
 _TOLD = tuple(
     field.name
@@ -116,7 +114,7 @@ class HostConnection:
 
     def receive(self) -> None:
         """Read what has arrived; wait if nothing has."""
-        data = os.read(_STDIN, _CHUNK)
+        data = os.read(_STDIN, frames.READ_BYTES)
         if not data:
             raise HostGone
         for header, blobs in self._reader.feed(data):
