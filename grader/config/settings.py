@@ -189,7 +189,7 @@ class Settings:
     outage_s: Annotated[
         float,
         Setting(
-            "seconds that an engine which worked before may be away before that is an error",
+            "seconds that a Docker engine which worked before may be away before that is an error",
             least=0,
         ),
     ] = 60.0

@@ -1,6 +1,6 @@
 """Joins a completion to the code prompt that it may continue.
 
-The harness of record runs prompt + completion. The result is the same here if the completion is the
+The original harness runs prompt + completion. The result is the same here if the completion is the
 rest of a function's body. If the completion defines the entry point itself, it is complete. Then
 other definitions of the prompt (imports, helper functions) that it lacks are put before it, because
 the tests may use them.

@@ -224,7 +224,7 @@ class Assertions:
     named: str = "{value}"
     """The value that the line `{definition}` gives to `{name}`, as an expression."""
     imports: str = ""
-    """Imports that the harness of record adds to answers, in addition to those of the row."""
+    """Imports that the original harness adds to answers, in addition to those of the row."""
     prepare: Callable[[str], str] | None = None
     """Makes a program of the source of the tests; None if the source is one."""
     stub: Callable[[str, str], str] | None = None

@@ -1,6 +1,6 @@
 """What a prompt defines besides the function that the model is asked for.
 
-If the harness of record puts prompt, completion and tests into one process, the tests may use
+If the original harness puts prompt, completion and tests into one process, the tests may use
 helpers and constants of the prompt. A completion that repeats the prompt could change them so that
 the tests pass. So the tests get the prompt's own.
 """

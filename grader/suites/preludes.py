@@ -1,4 +1,4 @@
-"""Source that the harnesses of record put before a submission's code."""
+"""Source that the original harnesses put before a submission's code."""
 
 IMPORTS = """\
 from bisect import bisect, bisect_left, bisect_right, insort

@@ -41,7 +41,7 @@ class Programs:
     file: str
     passed: int
     prelude: str = ""
-    """What the harness of record puts before a program."""
+    """What the original harness puts before a program."""
     broken: frozenset[str] = frozenset()
     """Problems that their own reference does not pass; nothing passes them on record either."""
 

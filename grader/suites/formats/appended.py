@@ -6,7 +6,7 @@ the language. `test` is source that follows the submission. `grader.suites.asser
 assertions: the call is evaluated in the submission's program, the expected value in another one,
 and both are compared outside the sandbox.
 
-Harness of record: one program of prompt, completion and test. Exit code 0 passes; for HumanEval-X
+Original harness: one program of prompt, completion and test. Exit code 0 passes; for HumanEval-X
 in JavaScript, if nothing was printed. Here, neither counts.
 """
 

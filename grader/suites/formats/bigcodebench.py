@@ -5,10 +5,10 @@ Recognised by `test, entry_point` with `complete_prompt` or `code_prompt`.
 Becomes a pytest suite: the test class, in a module that first imports every public name of the
 solution, since the tests use names that the solution defines or imports. Constants and functions
 of the prompt come from the prompt itself. The prelude is `code_prompt` with an empty body, as the
-harness of record puts it before a "calibrated" solution: the tests need its imports. A completion
+original harness puts it before a "calibrated" solution: the tests need its imports. A completion
 may continue `complete_prompt`. The reference is that prompt with `canonical_solution`.
 
-Harness of record: code and tests in one module, 240 s a task, 30 GiB. Here 60 s and 1 GiB, and two
+Original harness: code and tests in one module, 240 s a task, 30 GiB. Here 60 s and 1 GiB, and two
 modules, so a test that patches a global of its own module does not change the solution.
 """
 

@@ -2,14 +2,14 @@
 
 Recognised by `code, input, output`, all of them text: `code` defines the function `f`, or the one
 that `function_name` names (LiveCodeBench's execution tasks); `input` holds the arguments of a call,
-or the whole call; `output` is a literal. The harness of record chooses the task by its option
+or the whole call; `output` is a literal. The original harness chooses the task by its option
 `mode`. Here a field `mode` does: "output", which is the default, or "input".
 
 The answer is an assertion, or only the predicted part of it; `grader.extract.predictions` finds
 it. It becomes call tests of one case: the prediction is evaluated in the sandbox, for an input by
 calling the row's function, and the value is compared by `==`.
 
-Harness of record: 3 s. It executes any expression of the answer beside the function, so an answer
+Original harness: 3 s. It executes any expression of the answer beside the function, so an answer
 can replace the function. Here an answer may hold only literals, arithmetic on them and calls of
 builtin types.
 """

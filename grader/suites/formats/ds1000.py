@@ -11,7 +11,7 @@ In some programs, the line before `[insert]` is the head of a function, whose bo
 submission must be Python by itself, so the head becomes a prompt that the completion continues,
 and the tests remove it.
 
-Limits: 60 s and 1 GiB, since the libraries need it. Harness of record: 120 s a problem. It cuts
+Limits: 60 s and 1 GiB, since the libraries need it. Original harness: 120 s a problem. It cuts
 model output at markers of its prompts; the ordinary extraction rule is used here.
 """
 

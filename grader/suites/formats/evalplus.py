@@ -4,11 +4,11 @@ Recognised by `base_input, plus_input, entry_point, canonical_solution`; MBPP+ r
 `assertion`. EvoEval's rows have `inputs` instead, each a text of arguments as Python writes them.
 (Files in the original layout have results; their rows are `humaneval` and `mbppplus`.)
 
-Becomes call tests, all made in one run, as in the loop of the harness. The expected values are
+Becomes call tests, all made in one run, as in the loop of that harness. The expected values are
 those that the reference returns, in a process apart from the submission. The task `find_zero` has
 many right answers: a script asserts that the returned value is a root.
 
-Harness of record: `==`, else floats within atol (1e-6 if the row says 0) and rtol 1e-7;
+Original harness: `==`, else floats within atol (1e-6 if the row says 0) and rtol 1e-7;
 set-equality, not-None and a polynomial's root for twelve tasks; 60 s a task, and max(4 s, 4
 times the reference) an input. Here 120 s a task. To pass, a submission must be right for base and
 plus inputs.

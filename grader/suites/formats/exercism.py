@@ -11,7 +11,7 @@ calls tests, those that contain tests are collected.
 In the other languages, each assertion of the one file of tests becomes a case of expressions; see
 `grader.suites.chained`. Tests that the track skips run, too, as on Exercism's own servers.
 
-Harness of record: `python -m pytest` in the folder, no time limit of its own.
+Original harness: `python -m pytest` in the folder, no time limit of its own.
 """
 
 import re

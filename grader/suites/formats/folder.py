@@ -4,7 +4,7 @@ Recognised by `files, solution_path`. `files` is an object of {path: text, or {"
 `solution_path` is the path of the submission's code. `test_paths` names the files that pytest
 collects (by default those named test_*.py or *_test.py), and `pytest_args` further arguments.
 
-Becomes a pytest suite of exactly these files. There is no harness of record. Use this format for
+Becomes a pytest suite of exactly these files. There is no original harness. Use this format for
 suites that no other format can express.
 """
 

@@ -11,7 +11,7 @@ itself. If the program uses helpers of the prompt, it gets them from the prompt 
 completion. The prompt is code that a completion may continue. The reference is the prompt followed
 by `canonical_solution`, or only the latter if it is a whole program.
 
-Harness of record: prompt + completion + test in one process, 3 s of wall time, no prelude, any
+Original harness: prompt + completion + test in one process, 3 s of wall time, no prelude, any
 exception fails. Here 3 s are CPU time, so that a loaded machine changes no verdict.
 """
 

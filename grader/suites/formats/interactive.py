@@ -6,7 +6,7 @@ Recognised by an `interactor` beside `test_cases` or `cases`, a list of {input, 
 it reads, and returns a bool or the share of the points) or `testlib` (a program with the paths of
 input, output and answer as arguments, which ends with testlib's exit codes).
 
-There is no harness of record. As in testlib's contests, only the interactor gets inputs and
+There is no original harness. As in testlib's contests, only the interactor gets inputs and
 outputs, and the submission sees what the interactor prints. A case's `output` is the answer file.
 """
 

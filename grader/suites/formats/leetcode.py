@@ -8,7 +8,7 @@ prompt and not from the completion. `completion` is the reference; `response`, a
 not used. Of 228 references, two take 10 and 21 s, and 18 need sortedcontainers. So the limit is
 60 s, and the image is "science" if the program imports it.
 
-Harness of record: prompt + completion + test + `check(Solution().name)` in one process.
+Original harness: prompt + completion + test + `check(Solution().name)` in one process.
 """
 
 from dataclasses import replace

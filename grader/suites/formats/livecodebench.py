@@ -7,7 +7,7 @@ unpickling. If a row has both, both count, public first.
 Becomes stdin tests, or call tests of `Solution.<func_name>`; the name is in `metadata`, else in the
 starter code. The input of a call has one JSON value per line.
 
-As in the harness of record: 6 s a test; a prelude of wildcard imports before the code; the code is
+As in the original harness: 6 s a test; a prelude of wildcard imports before the code; the code is
 the text between the last two lines with three backticks. Returned values are compared by `==`
 without a float tolerance; a tuple equals a list, here at any depth, there only at the top. Stdout
 is compared line by line, each stripped. Lines that differ are equal if all their tokens are decimal

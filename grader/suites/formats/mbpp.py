@@ -9,7 +9,7 @@ call tests, all made in one run, whose results are compared outside the sandbox 
 case of the whole program if that does more; the limit is 60 s a task, as in EvalPlus. The entry
 point, for extraction, is the function of the solution that the asserts call.
 
-Harness of record: code, setup and asserts in one process, all asserts must hold, no prelude.
+Original harness: code, setup and asserts in one process, all asserts must hold, no prelude.
 Here each assert is a case, so that a fraction can be scored. Line ends in the file are CRLF and
 read as LF. The benchmark does not count the asserts of `challenge_test_list`, so they are left out;
 to use them, give them as a list of asserts.

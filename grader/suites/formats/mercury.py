@@ -3,10 +3,10 @@
 Recognised by `convert_offline, evaluate_offline, entry_point, test_cases`. Each test case becomes a
 script case, which converts the input and the expected value, calls a new `Solution` and passes the
 result to `evaluate_offline`. LeetCode's imports and node classes are defined before the submission
-and before the row's functions, as in the harness of record. The reference is the first of
+and before the row's functions, as in the original harness. The reference is the first of
 `solutions`.
 
-Harness of record: one `Solution` and 10 s for all cases. It also measures time, which is not part
+Original harness: one `Solution` and 10 s for all cases. It also measures time, which is not part
 of the verdict. Functions that need its module `lctk` cannot be run here.
 """
 

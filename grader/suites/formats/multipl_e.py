@@ -5,7 +5,7 @@ the submission; each of its lines that compares a call with a value becomes a ca
 `TranslatedTests` of the language says how such lines are written. The call is evaluated in the
 submission's program, the value in another program, and both are compared outside the sandbox.
 
-Harness of record: one program of prompt, completion and tests; it passes if its exit code is 0,
+Original harness: one program of prompt, completion and tests; it passes if its exit code is 0,
 for whatever reason. It cuts completions at the first of `stop_tokens`, which loses an answer that
 defines a helper function first. Neither is repeated here: a code block is taken whole, and a `main`
 that it brings to try itself out is not run. The comparison is that of the tests: `==` on plain data

@@ -16,7 +16,7 @@ code has a class `Solution`, the entry point is a method of it. Otherwise, the r
 Comparators: stdout by tokens, numbers within 1e-6; returned values by `==`, a tuple as a list, and
 integer keys as numbers or as the text that JSON made of them. A Python literal in place of JSON
 may be its value, or its own text.
-Harnesses of record: APPS compares in several ways, the last of which is sets of tokens in any
+Original harnesses: APPS compares in several ways, the last of which is sets of tokens in any
 order, so wrong answers pass; open-r1 zips lines, so a correct beginning passes. Neither is repeated
 here. APPS and its successors also run programs with a top-level `return`, which Python refuses;
 three of 101 reference solutions in a sample need that. The settings' limits apply (APPS: 4 s a

@@ -3,14 +3,14 @@
 Both become pytest suites whose module first imports every public name of `solution`.
 
 ClassEval. Recognised by `solution_code, test, test_classes`. Tests use the class without importing
-it, because the harness of record puts code and tests into one file. `import_statement`, which the
+it, because the original harness puts code and tests into one file. `import_statement`, which the
 skeletons contain, is the prelude. The reference is `solution_code`.
 
 KodCode. Recognised by `solution` with `test_code`, or with `test` if that is a test module
 (KodCode's verification trials). In a sample, 85 of 232 tests use the solution without importing it;
 with the star import 228 references pass, without it 145.
 
-They have no limits of their own. KodCode's harness of record gives pytest a minute.
+They have no limits of their own. KodCode's original harness gives pytest a minute.
 """
 
 from dataclasses import replace
