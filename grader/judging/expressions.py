@@ -6,7 +6,7 @@ gains it nothing: a value that it forges has to be right, too.
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 
 from grader.judging import evidence
@@ -22,29 +22,42 @@ _EXPRESSION_CHARS = 160
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
-def shown_values(stdout: bytes, mark: str, count: int) -> list[str | None]:
+def shown_values(
+    stdout: bytes, mark: str, count: int, repeated: Container[int] = ()
+) -> list[str | None]:
     """Return the values of expressions, in order, up to the last that was shown.
 
     One that was not shown is None, as after an error that ended one test but not the others. Of
-    values in another order than the expressions', the first counts.
+    values in another order than the expressions', the first counts. One that is evaluated several
+    times has all its values, each on a line.
 
     Args:
         stdout: What the program printed.
         mark: See `grader.languages.language.ValueDriver`.
         count: How many expressions there are.
+        repeated: The numbers of those that may be evaluated several times.
     """
-    line = re.compile(rb"^%b (\d{1,9}) (.*)$" % re.escape(mark.encode()), re.MULTILINE)
-    values: list[str | None] = []
-    for match in line.finditer(stdout):
-        if len(values) <= (number := int(match[1])) < count:
+    values: list[list[str] | None] = []
+    for number, value in _shown(stdout, mark):
+        if len(values) <= number < count:
             values += [None] * (number - len(values))
-            values.append(match[2].decode("utf-8", "replace"))
-    return values
+            values.append([value])
+        elif number < count and number in repeated:
+            values[number] = all_values = values[number] or []
+            all_values.append(value)
+    return [None if each is None else "\n".join(each) for each in values]
 
 
-def is_shown_again(stdout: bytes, mark: str, count: int) -> bool:
-    """Tell whether a program showed more values than there are expressions, as in a loop."""
-    return stdout.count(f"\n{mark} ".encode()) > count
+def _shown(stdout: bytes, mark: str) -> Iterator[tuple[int, str]]:
+    line = re.compile(rb"^%b (\d{1,9}) (.*)$" % re.escape(mark.encode()), re.MULTILINE)
+    for match in line.finditer(stdout):
+        yield int(match[1]), match[2].decode("utf-8", "replace")
+
+
+def is_shown_again(stdout: bytes, mark: str, repeated: Container[int]) -> bool:
+    """Tell whether a program showed a value again that is not one of the repeated ones."""
+    once = [number for number, _ in _shown(stdout, mark) if number not in repeated]
+    return len(once) > len(set(once))
 
 
 def find_run_fault(outcome: RunOutcome, language: Language, limits: Limits) -> Finding | None:
@@ -149,10 +162,15 @@ def _is_related(relation: str, got: str, expected: str) -> bool:
     """Tell whether a value and an expected one are related as they must be."""
     if relation == "!=":
         return got != expected
-    numbers = [each.strip('"') for each in (got, expected)]
-    if not all(_NUMBER.fullmatch(each) for each in numbers):
+    pairs = [[each.strip('"') for each in text.split("\n")] for text in (got, expected)]
+    if len(pairs[0]) != len(pairs[1]):
         return False
-    return _RELATIONS[relation](float(numbers[0]), float(numbers[1]))
+    return all(
+        _NUMBER.fullmatch(value) is not None
+        and _NUMBER.fullmatch(bound) is not None
+        and _RELATIONS[relation](float(value), float(bound))
+        for value, bound in zip(*pairs, strict=True)
+    )
 
 
 _RELATIONS: dict[str, Callable[[float, float], bool]] = {

@@ -54,7 +54,8 @@ _ASSIGNED = re.compile(
 )
 _ASSERTED = re.compile(
     r"^[ \t]*(?:if[ \t]+)?\[\[?[ \t]+(?P<actual>[^\n]+?)[ \t]+(?P<operator>==?|-eq)[ \t]+"
-    rf"(?P<expected>{_QUOTED}|[\w.:,+-]+|\"?\$\w+\"?)[ \t]+\]\]?[ \t]*(?:\|\||;)[^\n]*$",
+    rf"(?P<expected>{_QUOTED}|[\w.:,+-]+|\"?\$\w+\"?)[ \t]+\]\]?[ \t]*"
+    r"(?:\|\||;|&&[^\n]*\}[ \t]*\|\|)[^\n]*$",
     re.MULTILINE,
 )
 _IDLE = re.compile(

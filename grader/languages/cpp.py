@@ -8,8 +8,10 @@ from grader.languages.c import (
     EXERCISE_HEAD,
     GCC_WORDS,
     MAIN,
+    RANDOM,
     program_of,
     require_known_includes,
+    with_own_random,
     without_main,
 )
 from grader.languages.language import (
@@ -31,8 +33,10 @@ from grader.languages.language import (
 from grader.languages.reading_tests import end_of_brackets, masked, refuse
 from grader.model.errors import SuiteError
 
-_SHOW = """
+_SHOW = f"""
 #include <bits/stdc++.h>
+{RANDOM}"""
+_SHOW += """
 namespace shown_for_tests {
 using std::ostream;
 template <class T> void show(ostream &out, const std::vector<T> &all);
@@ -177,6 +181,7 @@ def return_nothing(begun: str, _name: str) -> str:
 
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<condition>\bassert\s*\()"),
+    prepare=with_own_random,
     expected="shown_for_tests::as<decltype({actual})>({expected})",
     stub=return_nothing,
 )

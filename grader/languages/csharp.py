@@ -110,7 +110,10 @@ LANGUAGES = (
             name=re.compile(r"Debug\.Assert\((\w+)\("),
         ),
         assertions=Assertions(
-            start=re.compile(r"(?P<condition>\bDebug\.Assert\s*\()"),
+            start=re.compile(
+                # A printed truth value stands for an assertion.
+                r"(?P<condition>\bDebug\.Assert\s*\(|\bConsole\.WriteLine\s*\((?=[^;\n]*==))"
+            ),
             # Newer compilers than mono's import these unasked.
             imports="using System;\nusing System.Collections.Generic;\nusing System.Linq;",
             stub=lambda _begun, _name: "class Program {",

@@ -32,6 +32,7 @@ _NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|//[^\n]*|/\*.*?\*/', re.DOTA
 """Texts and comments, which may mention packages that are not used."""
 _BODY = re.compile(r"(?P<body>^func[ \t]+Test.*?)^\}", re.MULTILINE | re.DOTALL)
 _LOCAL_FUNCTION = re.compile(r"^(?:\t| {4})(\w+)[ \t]*:=[ \t]*func\(", re.MULTILINE)
+_RANDOM = re.compile(r"\brand\.(?!New)")
 _SHOW = """
 func shownForTests(start string, value interface{}) {
 	shownfmt.Printf("\\n%s %#v\\n", start, value)
@@ -147,6 +148,8 @@ def call(driver: CallDriver) -> str:
 def call_tests(source: str) -> str:
     """Make a program of the functions that `go test` would call.
 
+    Their random numbers are the same for each submission.
+
     Go refuses local functions that are not used, such as those that only assertions called.
     """
 
@@ -154,8 +157,10 @@ def call_tests(source: str) -> str:
         uses = "; ".join(f"_ = {name}" for name in _LOCAL_FUNCTION.findall(test["body"]))
         return f"{test['body']}{uses}\n}}"
 
+    source, found = _RANDOM.subn("randForTests.", source.replace("time.Now().UnixNano()", "42"))
+    own = "var randForTests = rand.New(rand.NewSource(42))\n" if found else ""
     calls = "; ".join(f"{name}(nil)" for name in _TEST.findall(source))
-    return f"{_BODY.sub(use_all, _REPORTER.sub('', source))}\nfunc main() {{ {calls} }}\n"
+    return f"{_BODY.sub(use_all, _REPORTER.sub('', source))}\n{own}func main() {{ {calls} }}\n"
 
 
 _RESULTS = re.compile(r"\)\s*\((?P<all>[^()]*)\)\s*\Z")

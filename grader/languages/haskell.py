@@ -79,7 +79,7 @@ def read_tests(source: str, function: str) -> ExpressionTests:
     if not bound & _words(actual):
         actual, expected = expected, actual
     wanted = _words(expected)
-    if not _words(actual) <= bound or any(wanted & _words(each) for each in bindings):
+    if not _words(actual) <= bound | {"sort"} or any(wanted & _words(each) for each in bindings):
         _refuse(compared[0])
     parts = _Parts.of(applied, test, wanted)
     end = end_of_brackets(masked(source, _TEXT), rows.end())

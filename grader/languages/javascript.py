@@ -64,6 +64,11 @@ and `process.exit` loses what a pipe does not hold yet."""
 
 
 _SHOW = """
+let seedForTests = 42;
+function randomForTests() {
+  seedForTests = (seedForTests * 16807) % 2147483647;
+  return seedForTests / 2147483647;
+}
 function shownForTests(value) {
   return JSON.stringify(value, function (key, inner) {
     const own = this[key];
@@ -152,6 +157,7 @@ _TESTS = TranslatedTests(
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<condition>\bconsole\.assert\s*\()"),
     truth="!!({})",
+    prepare=lambda source: source.replace("Math.random(", "randomForTests("),
     stub=lambda _begun, name: f"{_STAND_IN}function {name}() {{ return standIn; }}",
 )
 

@@ -221,8 +221,8 @@ class Assertions:
     false: str = "false"
     expected: str = "{expected}"
     """The value that `{actual}` must equal, in its own type if the language has some."""
-    named: str = "{value}"
-    """The value that the line `{definition}` gives to `{name}`, as an expression."""
+    named: str = "{name}"
+    """How the value of the name `{name}` is read without being used up."""
     imports: str = ""
     """Imports that the original harness adds to answers, in addition to those of the row."""
     prepare: Callable[[str], str] | None = None

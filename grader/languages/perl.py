@@ -52,16 +52,19 @@ _TESTS = TranslatedTests(
     setup="my $candidate = \\&{name};",
 )
 
-_CHECKED = re.compile(r"\bcheck\s*\(\s*\\&(\w+)")
-_FUNCTION = re.compile(r"&\$func\s*\(|\$func->\(")
+_CHECKED = re.compile(r"^\w+\s*\(\s*\\&(\w+)\s*\)", re.MULTILINE)
+_PARAMETER = re.compile(r"\bmy\s*(?:\$(\w+)\s*=\s*shift\b|\(\s*\$(\w+)\s*\)\s*=\s*@_)")
 _TEST_MORE = re.compile(r"\buse Test::More[^;]*;|\bdone_testing[^;]*;")
 
 
 def prepare_tests(source: str) -> str:
     """Call the function by its name, and leave Test::More out, whose assertions are replaced."""
     source = _TEST_MORE.sub("", source)
-    checked = _CHECKED.search(source)
-    return source if checked is None else _FUNCTION.sub(f"{checked[1]}(", source)
+    checked, parameter = _CHECKED.search(source), _PARAMETER.search(source)
+    if checked is None or parameter is None:
+        return source
+    name = parameter[1] or parameter[2]
+    return re.sub(rf"&\${name}\s*\(|\${name}->\(", f"{checked[1]}(", source)
 
 
 _ASSERTIONS = Assertions(

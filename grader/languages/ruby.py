@@ -74,8 +74,25 @@ _TESTS = TranslatedTests(
     setup="candidate = method(:{name})",
 )
 
+_CHECKED = re.compile(r"^\s*(?P<check>\w+)[ (]\s*method\(:(?P<name>\w+)\)", re.MULTILINE)
+
+
+def call_by_name(source: str) -> str:
+    """Call the method by its name in tests that get it as an argument."""
+    checked = _CHECKED.search(source)
+    if checked is None:
+        return source
+    parameter = re.search(rf"\bdef\s+{checked['check']}\s*\(?\s*(\w+)", source)
+    if parameter is None:
+        return source
+    return re.sub(rf"\b{parameter[1]}\.(?:call)?\(", f"{checked['name']}(", source)
+
+
 _ASSERTIONS = Assertions(
-    start=re.compile(r"""(?P<condition>\braise\s*(?:'_*'|"_*")\s*unless )"""),
+    start=re.compile(
+        r"(?P<condition>\braise\b[^\n;]*?\bunless )|(?P<denial>\braise\b[^\n;]*?\bif )"
+    ),
+    prepare=call_by_name,
     comments=r"#[^\n]*",
     has_braces=False,
     truth="!!({})",

@@ -296,7 +296,7 @@ _TESTS = TranslatedTests(
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<actual_first>\bassert_eq!\s*\()|(?P<condition>\bassert!\s*\()"),
     expected=_LIKE,
-    named="{ {definition} {name} }",
+    named="{name}.clone()",
     prepare=open_tests,
     stub=lambda begun, _name: _unfinished(begun),
 )

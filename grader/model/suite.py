@@ -239,6 +239,8 @@ class ExpressionCase:
     relation: str = ""
     """How it must be related to the expected one: `!=`, or `<`, `<=`, `>` or `>=` of numbers. Both
     must be equal if it is empty."""
+    repeats: bool = False
+    """Whether it may be evaluated several times. Then all values are compared, in order."""
     points: float = 1.0
     group: str | None = None
 
@@ -264,6 +266,8 @@ class ExpressionTests:
 
     Empty: the expressions alone.
     """
+    around_expected: tuple[str, ...] = ()
+    """The same for the program that shows what is expected; empty if there is no difference."""
     stub: str = ""
     """Stands for the submission in the program that shows what is expected."""
     solution_path: str = ""

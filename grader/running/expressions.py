@@ -69,7 +69,7 @@ def _graded(task: Task, tests: ExpressionTests, slot: Slot, references: Referenc
             raise AssertionError(outcome)
         results = judge_expressions(cases, expected, [], outcome, why_not)
         return isolated(results, [replace(outcome, forbidden_calls=())])
-    got = shown_values(outcome.stdout, mark, len(cases))
+    got = shown_values(outcome.stdout, mark, len(cases), _repeated(tests))
     fault = find_run_fault(told, language, task.limits)
     return isolated(judge_expressions(cases, expected, got, outcome, fault), [outcome])
 
@@ -160,8 +160,13 @@ def _values(
         setup=tests.setup if is_submission or (tests.stub and not tests.around) else "",
         expressions=tuple(case.actual if is_submission else case.expected for case in tests.cases),
         mark=mark,
-        around=tests.around,
+        around=tests.around if is_submission else tests.around_expected or tests.around,
     )
+
+
+def _repeated(tests: ExpressionTests) -> frozenset[int]:
+    """Return the numbers of the cases that may be evaluated several times."""
+    return frozenset(number for number, case in enumerate(tests.cases) if case.repeats)
 
 
 def _run(
@@ -202,10 +207,10 @@ def _expected(
         if tests.solution_path:
             driver = driver._replace(code="")
         outcome = _run(task, language, driver, slot, stub)
-        if is_shown_again(outcome.stdout, mark, len(tests.cases)):
+        if is_shown_again(outcome.stdout, mark, _repeated(tests)):
             message = "the tests evaluate an assertion more than once"
             raise SuiteError(message)
-        values = shown_values(outcome.stdout, mark, len(tests.cases))
+        values = shown_values(outcome.stdout, mark, len(tests.cases), _repeated(tests))
         if outcome.index == COMPILING:
             fault = find_compile_error(outcome, language, COMPILE_LIMITS)
         else:
@@ -219,7 +224,15 @@ def _expected(
     expressions = [case.expected for case in tests.cases]
     begun = [(each.path, each.content.decode()) for each in tests.begun]
     key = json.dumps(
-        [language.name, tests.stub, tests.around, tests.solution_path, begun, expressions]
+        [
+            language.name,
+            tests.stub,
+            tests.around_expected,
+            tests.around,
+            tests.solution_path,
+            begun,
+            expressions,
+        ]
     ).encode()
     found: list[str] = json.loads(references.report(task.suite, key, find))
     return found

@@ -54,8 +54,10 @@ class _Pair(NamedTuple):
     within: float | None = None
     relation: str = ""
     """As in `grader.model.ExpressionCase`."""
-    repeats: bool = False
-    """As there."""
+
+
+_GOES_ON = re.compile(r"(?:[=,.|&]|[^+]\+|[^-]-)\Z")
+_GOES_ON_AFTER = re.compile(r"\s*(?:\.\w|&&|\|\||==)")
 
 
 class _Found(NamedTuple):
@@ -64,8 +66,13 @@ class _Found(NamedTuple):
     start: int
     end: int
     pairs: list[_Pair]
+    repeats: bool = False
+    """As in `grader.model.ExpressionCase`."""
     between: str = "; "
     """The separator of the two statements that replace an assertion of two values."""
+    before: str = ""
+    """What is put before these statements, and after them."""
+    after: str = ""
 
 
 class Code(NamedTuple):
@@ -115,13 +122,30 @@ class Code(NamedTuple):
         """Return the index of the bracket that closes the one open at `start`."""
         return end_of_brackets(self.mask, start)
 
+    def is_in_brackets(self, place: int) -> bool:
+        """Tell whether the innermost bracket around a place is a round or square one."""
+        depth = 0
+        for char in reversed(self.mask[:place]):
+            depth += (char in _CLOSE) - (char in _OPEN)
+            if depth < 0:
+                return char != "{"
+        return False
+
     def end_of_statement(self, start: int, ends: str) -> int:
-        """Return where a statement ends: at one of some characters, or where its block ends."""
+        """Return where a statement ends: at one of some characters, or where its block ends.
+
+        A line break ends none that goes on with an operator.
+        """
         depth = 0
         for index in range(start, len(self.mask)):
             char = self.mask[index]
             if depth == 0 and char in ends + _CLOSE:
-                return index
+                goes_on = char == "\n" and (
+                    _GOES_ON.search(self.mask, max(0, index - 2), index)
+                    or _GOES_ON_AFTER.match(self.mask, index)
+                )
+                if not goes_on:
+                    return index
             depth += (char in _OPEN) - (char in _CLOSE)
         return len(self.mask)
 
@@ -134,17 +158,27 @@ class Code(NamedTuple):
 
 
 _BRACKET = re.compile(r"\(")
+_IN_LIST = re.compile(r"\[")
+_CALLED = re.compile(r"(\w+)\s*\(")
+_GUARD = re.compile(r"\bif\s*\(")
+_GIVES_UP = re.compile(
+    r"\b(?:throw|die|abort|stop)\b|\b(?:exit|Exit|quit)\s*\(|\breturn\s+(?:-?1|false|EXIT_FAILURE)\b"
+)
+_NESTED = re.compile(r"[{}]|\b(?:if|for|while|switch)\b")
 _AROUND_CONDITION = re.compile(r"(?:all|isTRUE)?\s*\(")
 """In R, these functions tell whether all of a condition is true."""
 
 
-def read_assertions(source: str, how: Assertions, entry_point: str) -> ExpressionTests:
+def read_assertions(
+    source: str, how: Assertions, entry_point: str, given: str = ""
+) -> ExpressionTests:
     """Return the cases of some tests.
 
     Args:
         source: The tests, which follow the submission.
         how: How such tests are written.
         entry_point: The function or method of the submission that they call.
+        given: The problem's own code.
 
     Raises:
         SuiteError: There is no assertion, or one that cannot be taken apart.
@@ -155,92 +189,153 @@ def read_assertions(source: str, how: Assertions, entry_point: str) -> Expressio
     if how.prepare is not None:
         source = how.prepare(source)
     code = Code.of(source, how.comments)
-    found = list(_Reader(code, how, entry_point).assertions())
-    code, found = _without_expected_names(code, found, how)
+    found = list(_Reader(code, how, entry_point, given).assertions())
+    certain = [each for each in found if not each.pairs]
+    for each in certain:
+        code = code.blank(each.start, each.end)
+    found = [each for each in found if each.pairs]
+    submitted = _without_expected(code, found)
     calls = re.compile(rf"(?<![\w$]){re.escape(entry_point)}\s*\(")
     for pair in (pair for each in found for pair in each.pairs):
         if calls.search(_mask(pair.expected)):
             message = f"the tests expect what the submission computes: {pair.expected[:120]!r}"
             raise SuiteError(message)
-    around, cases, end = list[str](), list[ExpressionCase](), 0
-    for each in found:
-        for number, pair in enumerate(each.pairs):
-            around.append(code.text[end : each.start] if number == 0 else each.between)
-            cases.append(
-                ExpressionCase(
-                    id=str(len(cases)),
-                    actual=pair.actual,
-                    expected=in_type_of_call(how.expected, pair.actual, pair.expected),
-                    within=pair.within,
-                    relation=pair.relation,
-                )
-            )
-        end = each.end
+    cases = [
+        ExpressionCase(
+            id=str(number),
+            actual=pair.actual,
+            expected=in_type_of_call(
+                how.expected,
+                pair.actual,
+                how.named.replace("{name}", pair.expected)
+                if _WORD.fullmatch(pair.expected) and pair.expected not in _LITERALS
+                else pair.expected,
+            ),
+            within=pair.within,
+            relation=pair.relation,
+            repeats=each.repeats,
+        )
+        for number, (each, pair) in enumerate((each, pair) for each in found for pair in each.pairs)
+    ]
     if not cases:
         message = "the tests assert nothing that is known to be an assertion"
         raise SuiteError(message)
-    return ExpressionTests(cases=tuple(cases), around=(*around, code.text[end:]))
-
-
-def _without_expected_names(
-    code: Code, found: list[_Found], how: Assertions
-) -> tuple[Code, list[_Found]]:
-    """Replace names of expected values by these values, and remove the names' definitions.
-
-    Otherwise the expected values would be in the submission's program.
-
-    Raises:
-        SuiteError: A name has several values, or is also used elsewhere.
-    """
-    expected = [pair.expected for each in found for pair in each.pairs]
-    names = {name for text in expected for name in _WORD.findall(_mask(text))}
-    values: dict[str, str] = {}
-    for name in sorted(names):
-        defined = list(_definition(name).finditer(code.mask))
-        if not defined:
-            continue
-        (start, end), *more = [each.span() for each in defined]
-        value = code.text[defined[0].start("value") : end].rstrip("; \t")
-        values[name] = (
-            how.named.replace("{definition}", code.text[start:end].strip())
-            .replace("{name}", name)
-            .replace("{value}", value)
-        )
-        others = code
-        for first, last in [(start, end), *(each[:2] for each in found)]:
-            others = others.blank(first, last)
-        if more or not _is_balanced(values[name]) or re.search(rf"\b{name}\b", others.mask):
-            message = f"the tests expect {name!r}, which has several values or is used elsewhere"
-            raise SuiteError(message)
-        code = code.blank(start, end)
-    return code, [
-        each._replace(
-            pairs=[pair._replace(expected=_put(values, pair.expected)) for pair in each.pairs]
-        )
-        for each in found
-    ]
-
-
-def _definition(name: str) -> re.Pattern[str]:
-    """Return a pattern that finds the line that defines a name."""
-    return re.compile(
-        rf"^[ \t]*(?:[\w<>:,*&]+[ \t]+)*[*&$]?{re.escape(name)}(?:\[\w*\])?[ \t]*(?::[^=\n]*)?"
-        rf"{_ASSIGNS}[ \t]*(?P<value>[^\n]*)$",
-        re.MULTILINE,
+    around, around_expected = _around(submitted, found), _around(code, found)
+    return ExpressionTests(
+        cases=tuple(cases),
+        around=around,
+        around_expected=() if around_expected == around else around_expected,
     )
 
 
-def _is_balanced(text: str) -> bool:
-    return all(text.count(one) == text.count(other) for one, other in ("()", "[]", "{}"))
+_LITERALS = frozenset(
+    {"true", "false", "null", "nil", "None", "undefined", "TRUE", "FALSE", "NULL"}
+)
 
 
-def _put(values: dict[str, str], expression: str) -> str:
-    if expression in values:
-        return values[expression]
-    for name, value in values.items():
-        parts = re.split(rf"\$?(?<!\w){re.escape(name)}(?!\w)", expression)
-        expression = value.join(parts)
-    return expression
+def _around(code: Code, found: list[_Found]) -> tuple[str, ...]:
+    """Return the source between the expressions of assertions."""
+    around, end, after = list[str](), 0, ""
+    for each in found:
+        around.append(f"{after}{code.text[end : each.start]}{each.before}")
+        around += [each.between] * (len(each.pairs) - 1)
+        end, after = each.end, each.after
+    return (*around, f"{after}{code.text[end:]}")
+
+
+def _without_expected(code: Code, found: list[_Found]) -> Code:
+    """Return the source without the statements that only make expected values.
+
+    Otherwise these values would be in the submission's program.
+
+    Raises:
+        SuiteError: A name of an expected value is also used elsewhere.
+    """
+    left, others = code, code
+    for each in found:
+        others = others.blank(each.start, each.end)
+    actual = " ".join(_mask(pair.actual) for each in found for pair in each.pairs)
+    expected = [pair.expected for each in found for pair in each.pairs]
+    for name in sorted({name for text in expected for name in _data_names(_mask(text))}):
+        uses = [each.start() for each in _uses(name).finditer(others.mask)]
+        statements = [_changing(others, at, name) for at in uses]
+        if not any(statements) and not _values_given(others, name):
+            continue
+        is_input = _uses(name).search(actual) is not None or None in statements
+        if is_input and any(_is_shown(others, name, text) for text in expected):
+            message = f"the tests expect {name!r}, which is used elsewhere, too"
+            raise SuiteError(message)
+        for start, end in [] if is_input else filter(None, statements):
+            left = left.blank(start, end)
+    return left
+
+
+def _uses(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w$.]){re.escape(name)}(?!\w)")
+
+
+def _data_names(mask: str) -> set[str]:
+    """Return the names in an expression that are not those of functions or parts."""
+    return {
+        found[0]
+        for found in _WORD.finditer(mask)
+        if not mask[: found.start()].endswith((".", "->"))
+        and not mask[found.end() :].lstrip().startswith("(")
+    }
+
+
+_BEFORE_NAME = re.compile(
+    r"(?!\s*(?:for|foreach|if|while|until|unless|return|else|switch|case|in)\b)"
+    r"[\w<>:.*&\[\]?$@% \t]*"
+)
+_CHANGES = re.compile(
+    r"\s*(?:\[[^\]\n]*\]\s*)*(?::(?!=)[^=;\n()]*)?"
+    r"(?:(?:[-+*/.%|&^]|<<|\*\*|\?\?)?=(?!=)|:=|<-|\+\+|--|<<"
+    r"|\.(?:push|push_back|push_str|append|add|addAll|put|insert|set|unshift|emplace_back)!?\s*\()"
+)
+
+
+def _changing(code: Code, at: int, name: str) -> tuple[int, int] | None:
+    """Return the statement that gives a value to the name at a place; None if it is only read."""
+    start = max(code.mask.rfind(char, 0, at) for char in "\n;{}()") + 1
+    before = re.sub(r"<[^;=]*>", "", code.mask[start:at])
+    if code.is_in_brackets(at) or not _BEFORE_NAME.fullmatch(before):
+        return None
+    changes = _CHANGES.match(code.mask, at + len(name))
+    if changes is None:
+        return None
+    return start, code.end_of_statement(at, ";\n")
+
+
+def _is_shown(code: Code, name: str, expected: str, most_names: int = 4) -> bool:
+    """Tell whether an expected value can be seen in what the submission's program is given.
+
+    That is so if it is such a value, or a text or list, or comes from one.
+    """
+    mask = _mask(expected)
+    if name not in _data_names(mask):
+        return False
+    if mask.strip() == name:
+        return True
+    pending, seen = [name], {name}
+    for _ in range(most_names):
+        given = [value for each in pending for value in _values_given(code, each)]
+        if any(re.search(r"[\"'`{\[]", value) for value in given):
+            return True
+        pending = [each for value in given for each in _data_names(value) - seen]
+        seen |= set(pending)
+    return False
+
+
+def _values_given(code: Code, name: str) -> list[str]:
+    """Return the masks of what is assigned to a name, by itself or with others."""
+    assigned = re.compile(
+        rf"(?<![\w$.]){re.escape(name)}\s*(?:[,:][^=;\n()]*|[\])}}])?\s*{_ASSIGNS}\s*"
+    )
+    return [
+        code.mask[found.end() : code.end_of_statement(found.end(), ";\n")].strip()
+        for found in assigned.finditer(code.mask)
+    ]
 
 
 def _mask(text: str, texts: str = _TEXT) -> str:
@@ -253,53 +348,100 @@ def _mask(text: str, texts: str = _TEXT) -> str:
     return re.sub(texts, hidden, text)
 
 
-def _loops(mask: str, *, has_braces: bool) -> list[tuple[int, int]]:
-    """Return the start and end of each part of the source that may run more than once."""
+class _Loop(NamedTuple):
+    """A part of the source that may run more than once."""
+
+    start: int
+    end: int
+    counts: bool
+    """Whether it runs for each of some numbers, and not for each item of a list."""
+
+
+_COUNTS = re.compile(r";.*;|\bin\s+\(?-?\d+\s*\.\.|\bfor\s+\w+\s*=|\d\s*\.times\b")
+
+
+def _loops(mask: str, *, has_braces: bool) -> list[_Loop]:
     if not has_braces:
-        found = _LOOP.search(mask)
-        return [] if found is None else [(found.start(), len(mask))]
-    loops, stack = [], list[tuple[int, bool]]()
+        ends = ((found, mask.find("\n", found.start())) for found in _LOOP.finditer(mask))
+        return [
+            _Loop(found.start(), len(mask), _COUNTS.search(_line(mask, end)) is not None)
+            for found, end in ends
+        ]
+    loops, stack = list[_Loop](), list[tuple[int, str]]()
     for index, char in enumerate(mask):
         if char in _OPEN:
-            inside = bool(stack) and stack[-1][1]
-            head = mask[mask.rfind("\n", 0, index) + 1 : index]
-            stack.append((index, inside or _LOOP.search(head) is not None))
+            stack.append((index, _line(mask, index)))
         elif char in _CLOSE and stack:
-            start, is_loop = stack.pop()
-            if is_loop and not (stack and stack[-1][1]):
-                loops.append((start, index))
+            start, head = stack.pop()
+            if _LOOP.search(head) is not None:
+                loops.append(_Loop(start, index, _COUNTS.search(head) is not None))
     return loops
 
 
+def _line(mask: str, end: int) -> str:
+    """Return the last line before a place that is not blank, up to there."""
+    end = len(mask) if end < 0 else end
+    while end > 0 and mask[end - 1].isspace():
+        end -= 1
+    return mask[mask.rfind("\n", 0, end) + 1 : end]
+
+
 class _Reader:
-    def __init__(self, code: Code, how: Assertions, entry_point: str) -> None:
+    def __init__(self, code: Code, how: Assertions, entry_point: str, given: str) -> None:
         self._code = code
         self._how = how
-        self._entry_point = entry_point
         name = re.escape(entry_point)
         self._call = re.compile(rf"(?:[\w$]+\s*(?:::|\.))?{name}\s*\(")
-        self._repeated = _loops(code.mask, has_braces=how.has_braces)
+        self._loops = _loops(code.mask, has_braces=how.has_braces)
+        called = set(_CALLED.findall(_mask(given))) - {entry_point}
+        self._uses_given = not called.isdisjoint(_CALLED.findall(code.mask))
         self._mention = re.compile(rf"(?<![\w$]){name}(?![\w$])")
 
     def assertions(self) -> Iterator[_Found]:
-        """Yield the assertions in order."""
+        """Yield the assertions in order. One without values holds for each submission."""
         code, end = self._code, 0
-        for found in self._how.start.finditer(code.mask):
+        starts = [*self._how.start.finditer(code.mask), *self._guards()]
+        for found in sorted(starts, key=lambda each: each.start()):
             if found.start() < end:
+                continue
+            start = found.start()
+            if found.re is _GUARD:
+                close = code.end_of_brackets(found.end()) or 0
+                end = _body(code, close + 1)[1]
+                pairs = self._denials(code.cut(found.end(), close))
+                yield _Found(start, end, pairs, self._repeats(start), before="{ ", after="; }")
                 continue
             inner, end = self._extent(found)
             form = found.lastgroup or "condition"
             if form != "listed":
-                self._refuse_repeated(found.start())
-                pairs = self._pairs(form, inner, code.text[found.start() : end])
-                yield _Found(found.start(), end, pairs)
+                repeats = self._repeats(start)
+                pairs = self._pairs(form, inner, code.text[start:end])
+                yield _Found(start, end, pairs, repeats)
                 continue
             at = found.end()
             for part in inner.split(","):
                 at = code.text.index(part.text, at)
                 if part.text:
-                    yield _Found(at, at + len(part.text), self._conditions(part), ", ")
+                    pairs = self._conditions(part)
+                    if not pairs:
+                        self._refuse(part.text)
+                    yield _Found(at, at + len(part.text), pairs, between=", ")
                 at += len(part.text)
+
+    def _guards(self) -> Iterator[re.Match[str]]:
+        """Yield the conditions on values of the submission under which the tests give up."""
+        code = self._code
+        for found in _GUARD.finditer(code.mask) if self._how.has_braces else ():
+            close = code.end_of_brackets(found.end())
+            if close is None:
+                continue
+            start, end = _body(code, close + 1)
+            body, condition = code.mask[start:end].strip("{} \t\n"), code.cut(found.end(), close)
+            is_last = re.match(r"\s*else\b", code.mask[end:]) is None
+            if is_last and _GIVES_UP.search(body) and not _NESTED.search(body):
+                words = (condition.cut(*each.span()) for each in _WORD.finditer(condition.mask))
+                if self._mentions(condition) or any(self._is_value(each) for each in words):
+                    yield found
 
     def _extent(self, found: re.Match[str]) -> tuple[Code, int]:
         """Return the contents of an assertion, and its end."""
@@ -328,14 +470,18 @@ class _Reader:
         return [pair if within is None else pair._replace(within=within)]
 
     def _conditions(self, condition: Code) -> list[_Pair]:
-        """Read a condition that must be true."""
+        """Read a condition that must be true; it holds anyway if there is nothing to compare."""
         condition = condition.strip()
         while (inner := condition.inside(_AROUND_CONDITION)) is not None:
             condition = inner
+        both = condition.inside(_TWO_EQUAL)
+        sides = condition.split("===", "==") if both is None else both.split(",")
+        if len(sides) == 2 and sides[0].text == sides[1].text and self._is_value(sides[0]):
+            return []
         parts = condition.split("&&", " and ")
         if len(parts) > 1:
             return [pair for part in parts for pair in self._conditions(part)]
-        if len(condition.split("||", " or ", "?")) > 1:
+        if len(condition.split("||", " or ", " ? ")) > 1:
             self._refuse(condition.text)
         sides = condition.split("!==", "!=", " ne ")
         if len(sides) == 2:
@@ -356,7 +502,7 @@ class _Reader:
         parts = condition.split("||", " or ")
         if len(parts) > 1:
             return [pair for part in parts for pair in self._denials(part)]
-        if len(condition.split("&&", " and ", "?")) > 1:
+        if len(condition.split("&&", " and ", " ? ")) > 1:
             self._refuse(condition.text)
         sides = condition.split("!==", "!=", " ne ")
         if len(sides) == 2:
@@ -509,24 +655,15 @@ class _Reader:
         code = code if cast is None else code.cut(cast.end(), len(code.mask))
         if self._is_call(code.mask):
             return True
+        if (item := code.inside(_IN_LIST)) is not None:
+            return self._is_call(item.mask)
         word = _WORD.match(code.mask)
         if word is None or not _is_access(code.mask[word.end() :]):
             return False
-        given = self._given(word[0])
+        given = _values_given(self._code, word[0])
         return (bool(given) or self._is_passed(word[0])) and all(
-            most_names > 0 and self._is_value(each, most_names - 1) for each in given
+            most_names > 0 and self._is_value(Code(each, each), most_names - 1) for each in given
         )
-
-    def _given(self, word: str) -> list[Code]:
-        """Return what is assigned to a name, by itself or with others."""
-        assigned = re.compile(
-            rf"(?<![\w$.]){re.escape(word)}\s*(?:[,:][^=;\n()]*|[\])}}])?\s*{_ASSIGNS}\s*"
-        )
-        code = self._code
-        return [
-            code.cut(found.end(), code.end_of_statement(found.end(), ";\n")).strip()
-            for found in assigned.finditer(code.mask)
-        ]
 
     def _is_passed(self, word: str) -> bool:
         """Tell whether the submission gets a pointer to what has a name."""
@@ -548,11 +685,15 @@ class _Reader:
         if not self._is_value(code):
             self._refuse(code.text)
 
-    def _refuse_repeated(self, start: int) -> None:
-        """Refuse an assertion that may be evaluated more than once."""
+    def _repeats(self, start: int) -> bool:
+        """Tell whether an assertion may be evaluated more than once.
+
+        Raises:
+            SuiteError: That is so for each item of a list, which may hold expected values, or after
+                a function of the problem's own, which the submission may replace.
+        """
         mask = self._code.mask
-        if any(first < start < last for first, last in self._repeated):
-            self._refuse(self._code.text[start:])
+        loops = [each.counts for each in self._loops if each.start < start < each.end]
         head = mask[:start].rstrip()
         if head.endswith(")"):  # such as that of `for (...)`
             opened, depth = len(head) - 1, 1
@@ -561,7 +702,10 @@ class _Reader:
                 depth += (head[opened] in _CLOSE) - (head[opened] in _OPEN)
             word = re.search(r"\w+\s*$", head[max(0, opened - 20) : opened])
             if word is not None and _LOOP.fullmatch(word[0].strip()):
-                self._refuse(self._code.text[start:])
+                loops.append(_COUNTS.search(head[opened:]) is not None)
+        if not all(loops) or (loops and self._uses_given):
+            self._refuse(self._code.text[start:])
+        return bool(loops)
 
     def _refuse(self, text: str) -> NoReturn:
         refuse("an assertion cannot be split into a call and an expected value", text)
@@ -571,6 +715,16 @@ def _unreferenced(code: Code) -> Code:
     """Return what the list `@name` or `@{...}` of Perl is the contents of."""
     inner = code.inside(re.compile(r"@\{"))
     return inner if inner is not None else code.cut(int(code.mask.startswith("@")), len(code.mask))
+
+
+def _body(code: Code, start: int) -> tuple[int, int]:
+    """Return where the block or statement at a place begins and ends."""
+    start += len(code.mask[start:]) - len(code.mask[start:].lstrip())
+    if not code.mask.startswith("{", start):
+        end = code.end_of_statement(start, ";\n")
+        return start, end + code.mask.startswith(";", end)
+    close = code.end_of_brackets(start + 1)
+    return start, len(code.mask) if close is None else close + 1
 
 
 def _last_term(code: Code) -> tuple[Code, str, Code]:

@@ -58,7 +58,7 @@ def read(row: Row) -> TestSuite:
     entry_point = fields.optional_text(row, "entry_point") or ""
     if not entry_point or (declaration and not re.search(rf"\b{re.escape(entry_point)}\b", test)):
         entry_point = _last_name(declaration)  # HumanEvalPack may shorten the name.
-    tests = read_assertions(test, language.assertions, entry_point)
+    tests = read_assertions(test, language.assertions, entry_point, declaration or prompt)
     before, newline, last = (declaration or prompt).rstrip().rpartition("\n")
     begun = before + newline + _END.sub("", last)
     imports = f"{language.assertions.imports}\n{fields.optional_text(row, 'import') or ''}"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.judging.ending import Finding
-from grader.judging.expressions import judge_expressions, shown_values
+from grader.judging.expressions import is_shown_again, judge_expressions, shown_values
 from grader.model import ExpressionCase, Usage, Verdict
 from grader.sandbox.contract import RunOutcome
 
@@ -43,9 +43,16 @@ def test_values_are_read_in_order(stdout: bytes, values: list[str | None]) -> No
     assert shown_values(stdout, "mark", 3) == values
 
 
+def test_values_of_a_case_that_repeats_are_taken_together() -> None:
+    stdout = b"mark 0 a\nmark 1 b\nmark 0 c\nmark 1 d\n"
+    assert shown_values(stdout, "mark", 3, {0}) == ["a\nc", "b"]
+    assert is_shown_again(stdout, "mark", {0})
+    assert not is_shown_again(stdout[:-9], "mark", {0})
+
+
 @given(st.binary(), st.integers(min_value=0, max_value=5))
 def test_any_output_gives_no_more_values_than_expressions(stdout: bytes, count: int) -> None:
-    assert len(shown_values(stdout, "mark", count)) <= count
+    assert len(shown_values(stdout, "mark", count, {0, 1})) <= count
 
 
 CRASH = Finding(verdict=Verdict.RUNTIME_ERROR, feedback="on purpose")
@@ -86,6 +93,7 @@ def test_each_case_gets_its_verdict(
         pytest.param(">=", "nan", "failed", id="not a number"),
         pytest.param("!=", "2", "passed", id="other"),
         pytest.param("!=", "1", "failed", id="the same"),
+        pytest.param("<", "0\n0", "failed", id="more values"),
     ],
 )
 def test_value_must_be_related_as_the_case_says(relation: str, got: str, verdict: str) -> None:

@@ -49,7 +49,7 @@ def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
     assert isinstance(tests, ExpressionTests)
     for secret in ("4", "0.2", "wanted", "none", "nothing"):
         assert secret not in text_of(tests)
-    assert any("4" in case.expected for case in tests.cases)
+    assert any("4" in text for text in (*(c.expected for c in tests.cases), *tests.around_expected))
 
 
 @pytest.mark.parametrize(
@@ -174,6 +174,184 @@ def test_each_comparison_is_a_case_and_each_is_a_statement(
 
 
 @pytest.mark.parametrize(
+    ("language", "source", "expected"),
+    [
+        pytest.param(
+            "cpp",
+            "for (int i = 0; i < 3; i++) {\n assert(twice(i) == 2 * i);\n}",
+            "2 * i",
+            id="C++",
+        ),
+        pytest.param(
+            "cpp", "for (int i = 0; i < 3; i++)\n assert(twice(i) == i + i);", "i + i", id="bare"
+        ),
+        pytest.param(
+            "lua", "for i = 1, 3 do\n assert(twice(i) == i + i)\nend", "i + i", id="without braces"
+        ),
+        pytest.param(
+            "rust", "for i in 0..3 {\n assert_eq!(twice(i), i + i);\n}", "i + i", id="range"
+        ),
+        pytest.param(
+            "java",
+            "for (int i = 0; i < 3; i++) {\n if (twice(i) != i + i) {\n  throw new E();\n }\n}",
+            "i + i",
+            id="guard",
+        ),
+    ],
+)
+def test_loop_over_numbers_repeats_its_case(language: str, source: str, expected: str) -> None:
+    tests = read(language, source)
+    (case,) = tests.cases
+    assert (case.actual, case.repeats) == ("twice(i)", True)
+    assert expected in case.expected
+    assert expected not in text_of(tests)
+
+
+def test_loop_that_calls_the_problems_own_function_is_refused() -> None:
+    how = languages.languages()["cpp"].assertions
+    assert how is not None
+    source = "for (int i = 0; i < 3; i++) assert(twice(half(i)) == i + 0);"
+    with pytest.raises(SuiteError, match="cannot be split"):
+        read_assertions(
+            source, how, "twice", "int half(int n) { return n / 2; }\nint twice(int n) {"
+        )
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "actuals"),
+    [
+        pytest.param(
+            "php",
+            "if (twice(2) != 4){\n exit(1);\n}\nassert(twice(1));",
+            ["twice(2)", "twice(1)"],
+            id="exit",
+        ),
+        pytest.param(
+            "java",
+            "if (!twice(2).equals(4) || twice(3) != 6) { throw new E(); }\n"
+            "if (correct.contains(false)) { throw new E(); }",
+            ["twice(2)", "twice(3)"],
+            id="two conditions",
+        ),
+        pytest.param(
+            "c",
+            'int got = twice(2);\nif (got != 4) { printf("4"); return 1; }\nif (ready) return 1;',
+            ["got"],
+            id="return",
+        ),
+        pytest.param(
+            "javascript",
+            "if (Math.abs(twice(2) - 4) > 1e-6) throw new Error('4')\nlog()",
+            ["twice(2)"],
+            id="statement",
+        ),
+    ],
+)
+def test_condition_under_which_the_tests_give_up_is_an_assertion(
+    language: str, source: str, actuals: list[str]
+) -> None:
+    tests = read(language, source)
+    assert all(wanted in case.actual for wanted, case in zip(actuals, tests.cases, strict=True))
+    assert "4" not in text_of(tests)
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        pytest.param("cpp", "int a = 4;\na = 5;\nassert(twice(2) == a);", id="several values"),
+        pytest.param(
+            "cpp",
+            "int a = 0;\nfor (int i = 0; i < n; i++) if (i) a += i % 4;\nassert(twice(3) == a);",
+            id="sum",
+        ),
+        pytest.param(
+            "java",
+            "Map<String, Integer> a = new HashMap<>();\na.put(k, 4);\nassert twice(2).equals(a);",
+            id="map",
+        ),
+        pytest.param(
+            "javascript",
+            "const a = [\n  4,\n]\na.push(5)\nconsole.assert(same(twice(2), a))",
+            id="several lines",
+        ),
+        pytest.param("go", "a := 0\nif ok {\n\ta += 4\n}\nassert.Equal(a, twice(2))", id="block"),
+        pytest.param(
+            "rust", "let mut a = vec![];\na.push(4);\nassert_eq!(twice(2), a);", id="push"
+        ),
+    ],
+)
+def test_statements_that_make_an_expected_value_are_in_the_other_program_only(
+    language: str, source: str
+) -> None:
+    tests = read(language, source)
+    (case,) = tests.cases
+    assert "a" in case.expected
+    assert re.search(r"\ba\b|[45]", text_of(tests)) is None
+    assert "4" in "".join(tests.around_expected)
+
+
+def test_comparison_of_a_call_with_itself_is_left_out() -> None:
+    tests = read("cpp", "assert(twice(2) == twice(2));\nassert(same(twice(3), 6));")
+    assert [case.actual for case in tests.cases] == ["twice(3)"]
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "actual"),
+    [
+        pytest.param(
+            "ruby",
+            "def check(f)\n  raise 'no' if f.call(2)\nend\ncheck(method(:twice))",
+            "twice(2)",
+            id="Ruby",
+        ),
+        pytest.param(
+            "perl",
+            "sub test {\nmy ($f) = @_;\nis($f->(2), 4);\n}\ntest(\\&twice);",
+            "twice(2)",
+            id="Perl",
+        ),
+        pytest.param("perl", "is_deeply([twice(2)], [4]);", "[twice(2)]", id="Perl's lists"),
+        pytest.param("ruby", "raise 'no' unless twice(2).nil?", "twice(2).nil?", id="question"),
+        pytest.param("csharp", "Console.WriteLine(twice(2) == 4);", "twice(2)", id="printed"),
+        pytest.param(
+            "perl", "die unless Dumper(twice(2)) eq Dumper([4]);", "twice(2)", id="dumped"
+        ),
+    ],
+)
+def test_call_is_found_in_the_styles_of_each_language(
+    language: str, source: str, actual: str
+) -> None:
+    (case,) = read(language, source).cases
+    assert actual in case.actual
+
+
+def test_bash_may_say_that_a_test_passed() -> None:
+    (case,) = read("bash", '[[ $(twice 2) == "4" ]] && { echo yes; } || { echo no; exit 1; }').cases
+    assert case.expected == '"4"'
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "own"),
+    [
+        pytest.param(
+            "c", "int x = rand();\nassert(twice(x) == x + x);", "rand_for_tests()", id="C"
+        ),
+        pytest.param(
+            "javascript",
+            "const x = Math.random()\nconsole.assert(twice(x) === x + x)",
+            "randomForTests()",
+            id="JavaScript",
+        ),
+        pytest.param(
+            "go", "x := rand.Int()\nassert.Equal(x+x, twice(x))", "randForTests.Int()", id="Go"
+        ),
+    ],
+)
+def test_random_numbers_of_the_tests_are_their_own(language: str, source: str, own: str) -> None:
+    assert own in read(language, source).around[0]
+
+
+@pytest.mark.parametrize(
     ("language", "source", "relation", "expected"),
     [
         pytest.param("rust", "assert!(twice(2) < 5.0);", "<", "5.0", id="less"),
@@ -208,12 +386,21 @@ def test_comparison_with_a_number_is_a_relation(
         pytest.param("cpp", "assert(twice(2) == twice(2));", id="compared with itself"),
         pytest.param("cpp", "assert(twice(2) == 4 || twice(2) == 5);", id="either of two"),
         pytest.param("cpp", "bool ok = twice(2) == 4;\nassert(ok);", id="compared before"),
-        pytest.param("cpp", "int a = 4;\na = 5;\nassert(twice(2) == a);", id="name of two values"),
         pytest.param("cpp", "int a = 4;\nprint(a);\nassert(twice(2) == a);", id="name used twice"),
-        pytest.param("cpp", "for (int i = 0; i < 3; i++) {\n assert(twice(i) == 4);\n}", id="loop"),
-        pytest.param("cpp", "for (int i = 0; i < 3; i++)\n assert(twice(i) == 4);", id="bare loop"),
+        pytest.param("cpp", "int a = 4;\nassert(twice(a) == a);", id="what is passed"),
+        pytest.param("cpp", "for (int i : all)\n{\n assert(twice(i) == i + i);\n}", id="list"),
+        pytest.param("cpp", "for (int i : all)\n assert(twice(i) == i + i);", id="bare loop"),
+        pytest.param("lua", "for k, v in pairs(t) do\n assert(twice(k) == v + 0)\nend", id="pairs"),
         pytest.param(
-            "lua", "for i = 1, 3 do\n assert(twice(i) == 4)\nend", id="loop without braces"
+            "javascript",
+            "const all = [[1, 2]];\nfor (let i = 0; i < 1; i++) {\n"
+            "  const [n, wanted] = all[i];\n  console.assert(twice(n) === wanted + 0);\n}",
+            id="items of a list",
+        ),
+        pytest.param(
+            "java",
+            "if (twice(2) == 4) { ok(); } else { throw new E(); }",
+            id="either way",
         ),
         pytest.param(
             "javascript", "[1].forEach((n) => {\n console.assert(twice(n) === 4)\n})", id="each"
