@@ -125,7 +125,7 @@ class StdinCase:
     expected: str
     points: float = 1.0
     group: str | None = None
-    """Cases of one group earn their points together or not at all."""
+    """Each case of a group earns the share of its points that the worst of them earned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ Recognised by `base_input, plus_input, entry_point, canonical_solution`; MBPP+ r
 `assertion`. EvoEval's rows have `inputs` instead, each a text of arguments as Python writes them.
 (Files in the original layout have results; their rows are `humaneval` and `mbppplus`.)
 
-Becomes call tests, all made in one run, as in the loop of that harness. The expected values are
+Becomes call tests, all made in one run, as in the original harness. The expected values are
 those that the reference returns, in a process apart from the submission. The task `find_zero` has
 many right answers: a script asserts that the returned value is a root.
 
