@@ -108,6 +108,56 @@ SUITES = {
     ),
 }
 
+SUITES |= {
+    "attributes": Suite(
+        right="from types import SimpleNamespace\n"
+        "def f(x):\n    return SimpleNamespace(name='n' * x, size=x)\n",
+        cases=["r = f(2)\nassert r.name == 'nn'\nassert r.size == 2", "assert f(3).size == 3"],
+    ),
+    "parts": Suite(
+        right="def f(x):\n    return range(x)\n",
+        cases=["assert f(4)[-1] == 3", "r = f(9)\nassert r[0] == 0\nassert r[8] == 8"],
+    ),
+    "message": Suite(
+        right="def f(x):\n    raise ValueError(f'bad {x}')\n",
+        module=IMPORTED + "import pytest\n"
+        "def test_whole():\n"
+        "    with pytest.raises(ValueError) as caught: f(1)\n"
+        "    assert str(caught.value) == 'bad 1'\n"
+        "def test_part():\n"
+        "    with pytest.raises(ValueError) as caught: f(2)\n"
+        "    assert 'bad' in str(caught.value)\n",
+    ),
+    "printed": Suite(
+        right="def f(x):\n    print('size', x)\n",
+        module=IMPORTED + "def test_whole(capsys):\n    f(3)\n"
+        "    assert capsys.readouterr().out == 'size 3\\n'\n"
+        "def test_part(capsys):\n    f(4)\n"
+        "    assert 'size' in capsys.readouterr().out\n",
+    ),
+    "logged": Suite(
+        right="import logging\ndef f(x):\n    logging.warning('size %d', x)\n",
+        module=IMPORTED + "def test_log(caplog):\n    f(3)\n    assert 'size 3' in caplog.text\n",
+    ),
+    "written": Suite(
+        right="def f(path, x):\n    path.write_text('x' * x)\n",
+        module=IMPORTED + "def test_file(tmp_path):\n    f(tmp_path / 'a', 3)\n"
+        "    assert (tmp_path / 'a').read_text() == 'xxx'\n",
+    ),
+    "oracle": Suite(
+        right=SQUARE,
+        module=IMPORTED + "def oracle(x): return sum([x] * x)\n"
+        "def test_one(): assert f(3) == oracle(3)\n"
+        "def test_two(): assert f(4) == oracle(4)\n",
+    ),
+    "table": Suite(
+        right=SQUARE,
+        module=IMPORTED + "TABLE = {3: 9, 4: 16}\n"
+        "def test_one(): assert f(3) == TABLE[3]\n"
+        "def test_two(): assert f(4) == TABLE[4]\n",
+    ),
+}
+
 # Everything that a number, a text or a container can be asked, answered to please: what is not
 # said on the spot is said by the next object, which by then knows what is expected.
 YES = """
@@ -145,6 +195,14 @@ class Mimic:
     def __repr__(self): return repr(self.seen)
     __str__ = __repr__
     def __float__(self): return float(self.seen)
+"""
+
+TEXT = """
+class Text(str):
+    __hash__ = str.__hash__
+    def _yes(self, *others): return True
+    __eq__ = __contains__ = _yes
+    def __ne__(self, other): return False
 """
 
 
@@ -369,6 +427,57 @@ class A(numpy.ndarray):
     def __array_ufunc__(self, *args, **kwargs): return numpy.array([True, True])
     def __array_function__(self, *args, **kwargs): return True
 def f(x): return numpy.zeros(2).view(A)
+"""),
+    ("approx", "a wider tolerance than the tests'", """
+import pytest
+exact = pytest.approx
+pytest.approx = lambda value, **kwargs: exact(value, rel=0.5)
+class F(float): pass
+def f(x): return F(1.2 * x ** 0.5)
+"""),
+    ("attributes", "attributes that equal everything", YES + """
+class Result:
+    def __getattr__(self, name): return Yes()
+def f(x): return Result()
+"""),
+    ("parts", "items that equal everything", YES + """
+class Result:
+    def __getitem__(self, index): return Yes()
+def f(x): return Result()
+"""),
+    ("message", "a message that equals and contains everything", TEXT + """
+class Error(ValueError):
+    def __str__(self): return Text()
+def f(x): raise Error
+"""),
+    ("printed", "captured output that equals everything", TEXT + """
+from _pytest.capture import CaptureFixture, CaptureResult
+CaptureFixture.readouterr = lambda self: CaptureResult(Text(), Text())
+def f(x): pass
+"""),
+    ("logged", "a log that contains everything", TEXT + """
+from _pytest.logging import LogCaptureFixture
+LogCaptureFixture.text = property(lambda self: Text())
+def f(x): pass
+"""),
+    ("written", "files that read as what equals everything", TEXT + """
+import pathlib
+pathlib.Path.read_text = lambda self: Text()
+def f(path, x): pass
+"""),
+    ("oracle", "an oracle of its own", """
+import sys
+class I(int): pass
+def f(x):
+    sys.modules["test_solution"].oracle = f
+    return I(7)
+"""),
+    ("table", "a table of its own", """
+import sys
+class I(int): pass
+def f(x):
+    sys.modules["test_solution"].TABLE.update({3: I(7), 4: I(7)})
+    return I(7)
 """),
     ("numpy", "a list of differences of zero size", ZERO + "def f(x): return [Zero(), Zero()]"),
 ]  # fmt: skip
