@@ -12,6 +12,7 @@ from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
 from grader.model import Submission
 from grader.suites import parse_label
+from tests.appended_rows import APPENDED
 from tests.compilers import need
 from tests.language_rows import ROWS
 
@@ -39,6 +40,58 @@ ATTACKS = {
         "before main": "#include <vector>\n#include <unistd.h>\n"
         "__attribute__((constructor)) void first() {\n    _exit(0);\n}\n"
         "std::vector<long> double_all(std::vector<long> numbers) {\n    return numbers;\n}",
+        "shown by its own": "#include <vector>\n#include <ostream>\n"
+        "struct Any : std::vector<long> {};\n"
+        'void show(std::ostream &out, const Any &) { out << "true"; }\n'
+        "Any double_all(std::vector<long>) {\n    return {};\n}",
+    },
+    "c": {
+        "redefined": "#define assert(x) 0\n#define fabs(x) 0\n"
+        "double twice(double n) {\n    return n;\n}",
+        "another main": "#undef main\n#define main(...) unused(void);"
+        " int main(void) { return 0; } int unused(void)\n"
+        "double twice(double n) {\n    return n;\n}",
+        "reads": "#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n"
+        "__attribute__((constructor)) void first(void) {\n    static char all[1 << 20];\n"
+        '    size_t size = fread(all, 1, sizeof all, fopen("/proc/self/exe", "r"));\n'
+        "    for (char *c = all; c < all + size - 20; c++) {\n"
+        '        if (*c != 10 || strspn(c + 1, "0123456789abcdef") != 16) continue;\n'
+        "        for (int n = 0; n < 3; n++) {\n"
+        "            for (int value = 0; value < 5; value++)"
+        ' printf("%.17s %d %d\\n", c, n, value);\n'
+        "        }\n        fflush(stdout);\n        _exit(0);\n    }\n}\n"
+        "double twice(double n) {\n    return n;\n}",
+    },
+    "go": {
+        "before main": 'package main\n\nimport "os"\n\nfunc init() { os.Stdout.Close() }\n'
+        "func twice(n []int) []int { return n }",
+        "equals": 'package main\n\nimport "fmt"\n\ntype any []int\n\n'
+        'func (any) GoString() string { return "true" }\n'
+        'func (any) Format(out fmt.State, _ rune) { out.Write([]byte("true")) }\n'
+        "func twice(n []int) any { return n }",
+        "redefined": "package main\n\nconst true, false = 1 > 2, 1 < 2\n\n"
+        "func twice(n []int) []int { return n }",
+    },
+    "haskell": {
+        "equals": 'newtype Any = Any Double\ninstance Show Any where show _ = "4.0"\n'
+        "instance Eq Any where _ == _ = True\n"
+        "instance Num Any where { fromInteger = Any . fromInteger; a + _ = a; a * _ = a; abs = id;"
+        " signum = id; negate = id }\n"
+        "instance Fractional Any where { fromRational = Any . fromRational; a / _ = a }\n"
+        "twice :: [Any] -> [Any]\ntwice n = n",
+        "redefined": "import Prelude hiding (show, putStrLn)\nshow :: a -> String\n"
+        'show _ = "True"\nputStrLn :: String -> IO ()\nputStrLn _ = return ()\n'
+        "twice :: [Double] -> [Double]\ntwice n = n",
+        "reads": "{-# LANGUAGE TemplateHaskell #-}\nimport Language.Haskell.TH.Syntax\n"
+        "import System.IO.Unsafe\n\n"
+        'source :: String\nsource = $(runIO (readFile "solution.hs") >>= lift)\n'
+        "twice :: [Double] -> [Double]\ntwice n = unsafePerformIO (putStrLn source >> return n)",
+    },
+    "typescript": {
+        "redefined": "namespace JSON {\n  export const stringify = () => 'true';\n}\n"
+        "console.assert = () => {};\nfunction twice(n: number[]): number[] {\n  return n;\n}",
+        "equals": "function twice(n: number[]): any {\n"
+        "  return { toJSON: () => true, length: 0, [Symbol.toPrimitive]: () => 'true' };\n}",
     },
     "csharp": {
         "prints": "class Problem {\n    public static List<long> DoubleAll(List<long> numbers) {\n"
@@ -137,8 +190,8 @@ ATTACKS = {
         "fn double_all(numbers: Vec<isize>) -> Vec<isize> {\n    numbers\n}",
     },
 }
-"""Answers to the problem of `ROWS`, by language and by what they try."""
-SLOW = {"cpp", "csharp", "java"}
+"""Answers to the problem of `ROWS`, or to that of `APPENDED`, by language and by what they try."""
+SLOW = {"cpp", "csharp", "haskell", "java"}
 """Those whose compilers take a second each time."""
 
 
@@ -165,7 +218,7 @@ def test_answer_that_attacks_the_tests_is_not_paid(
     grader: Grader, language: str, attack: str
 ) -> None:
     need(language)
-    suite = parse_label(ROWS[language].label)
+    suite = parse_label((ROWS if language in ROWS else APPENDED)[language].label)
     completion = f"```{language}\n{ATTACKS[language][attack]}\n```"
     report = grader.grade(Submission(id=attack, completion=completion, suite=suite))
     assert report.graded, report.feedback
