@@ -28,6 +28,7 @@ from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Suspicion, Verdict
 from grader.process.tracing import span
 from grader.running import compared, expressions, foreign_calls, interactive, judged, suite_run
+from grader.running.lacking import require_what_tests_need
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
@@ -274,6 +275,8 @@ def _run(task: Task, slot: Slot, references: References) -> Graded:
         case ExpressionTests():
             return expressions.run_expressions(task, tests, slot, references)
         case ScriptTests() | PytestTests():
-            return judged.run_judged(task, slot, references)
+            graded = judged.run_judged(task, slot, references)
+            require_what_tests_need(task, graded, slot, references)
+            return graded
         case _ as unknown:
             assert_never(unknown)

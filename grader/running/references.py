@@ -32,6 +32,7 @@ class References:
         self._lock = threading.Lock()
         self._reasons: OrderedDict[_Key, str | None] = OrderedDict()
         self._catching: OrderedDict[_Key, bool] = OrderedDict()
+        self._lacks: OrderedDict[_Key, str | None] = OrderedDict()
         self._reports: OrderedDict[tuple[str, str | None, bytes], bytes] = OrderedDict()
         self._report_bytes = 0
         self._sites: OrderedDict[_Key, tuple[Site, ...]] = OrderedDict()
@@ -66,6 +67,15 @@ class References:
             find: Runs the reference; called if nothing is known yet.
         """
         return self._known(self._catching, suite, find)
+
+    def lack(self, suite: TestSuite, find: Callable[[], str | None]) -> str | None:
+        """Return what a suite's tests need and the sandbox lacks; None if there is nothing.
+
+        Args:
+            suite: One that has no reference.
+            find: Runs the tests without a submission; called if nothing is known yet.
+        """
+        return self._known(self._lacks, suite, find)
 
     def sites(self, suite: TestSuite, find: Callable[[], tuple[Site, ...]]) -> tuple[Site, ...]:
         """Return changes of a suite that its reference was seen to fail.
