@@ -16,6 +16,7 @@ from grader.config.settings import QueueSettings, Settings
 from grader.model import GradeReport, Submission
 from grader.model.verdict import Verdict
 from grader.queueing.grader import QueueGrader
+from grader.queueing.names import Key
 from tests.deployment import Deployment, wait_until
 from tests.mixture import mixture
 from tests.traces import cgroups_of, living, mounts
@@ -128,6 +129,12 @@ def start_batch(deployment: Deployment, begin: Callable[..., Batch]) -> Callable
 
 def assert_nothing_is_left(deployed: Deployment) -> None:
     """Stop every worker; then only what docs/operations.md says may be there."""
+    before = leases(deployed)
+    wait_until(
+        lambda: all(until != before.get(member) for member, until in leases(deployed).items()),
+        60,
+        "all workers that the ledger knows renew their leases",  # it forgets those that were killed
+    )
     for worker in deployed.workers:
         worker.stop()
     assert deployed.leftovers() == set()
@@ -141,6 +148,16 @@ def assert_nothing_is_left(deployed: Deployment) -> None:
     # a grader open for those that follow.
     ours = {t for t in threading.enumerate() if t.name.startswith("grader-")}
     assert {t.name for t in ours - deployed.threads_before} <= {"grader-exit"}
+
+
+def leases(deployed: Deployment) -> dict[str, float]:
+    """Return the ledger's entries of workers, two of each, with the end of its lease."""
+    with deployed.redis.connect() as client:
+        return {
+            f"{key} {member}": until
+            for key in (Key.WORKERS, Key.VERSIONS)
+            for member, until in client.zrange(key, 0, -1, withscores=True)
+        }
 
 
 def shares(count: int, chance: random.Random | None = None) -> list[float]:
