@@ -9,7 +9,9 @@ from grader.languages.reading_tests import end_of_brackets, masked, refuse
 from grader.model import ExpressionCase, ExpressionTests
 
 _TEXT = re.compile(r"""\"(?:\\.|[^"\\])*\"|(?<![\w'])'(?:\\[^\n']+|[^'\\\n])'""")
-_PRAGMAS = re.compile(r"\A(?:\s*\{-#.*?#-\})*", re.DOTALL)
+_HEADER = re.compile(r"(?>\s+|--[^\n]*|\{-(?:(?!-\}).)*-\})*", re.DOTALL)
+_PRAGMA = re.compile(r"\{-#\s*(?:LANGUAGE|OPTIONS\w*)\b.*?#-\}", re.DOTALL | re.IGNORECASE)
+"""What counts for the whole file, and only at its beginning."""
 _MODULE = re.compile(r"^module\s+[\w.]+\s*(?:\([^)]*\)\s*)?where\b", re.MULTILINE)
 _IMPORT = re.compile(r"^import\b", re.MULTILINE)
 _OWN_MAIN = re.compile(r"^main\b", re.MULTILINE)
@@ -32,8 +34,9 @@ def show(values: ValueDriver) -> str:
     if _IMPORT.search(code):
         imports = [each for each in imports if "qualified" in each and each not in code]
     module = _MODULE.search(code)
-    pragmas = _PRAGMAS.match(code)
-    at = module.end() if module else pragmas.end() if pragmas else 0
+    header = _HEADER.match(code)
+    pragmas = [each.end() for each in _PRAGMA.finditer(code, 0, header.end() if header else 0)]
+    at = module.end() if module else max(pragmas, default=0)
     before = code[: module.start()] + "module Main where" if module else code[:at]
     line = code.count("\n", 0, at) + 1
     start = "\n".join([before, _OWN_IMPORTS, *imports, f'{{-# LINE {line} "solution.hs" #-}}'])

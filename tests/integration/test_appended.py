@@ -69,6 +69,19 @@ def test_answer_that_ends_with_exit_code_0_is_not_paid(grader: Grader, language:
     assert "ended before this expression had a value" in report.feedback
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        "-- | Doubles.\n{- It maps. -}\n{-# LANGUAGE LambdaCase #-}\n{-# OPTIONS_GHC -Wall #-}\n",
+        "{-# LANGUAGE LambdaCase #-}\n{-# INLINE twice #-}\n",
+    ],
+)
+def test_answer_in_haskell_may_begin_with_pragmas_and_comments(grader: Grader, start: str) -> None:
+    code = "twice :: [Double] -> [Double]\ntwice = map (\\case { 0 -> 0; n -> 2 * n })\n"
+    report = grade(grader, "haskell", f"{start}{code}")
+    assert report.verdict == "passed", report.feedback
+
+
 def test_maps_of_rust_are_compared_without_their_order(grader: Grader) -> None:
     pairs = ", ".join(f'("{letter}".to_string(), 2)' for letter in "abcdefgh")
     label = {
