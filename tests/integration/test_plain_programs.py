@@ -190,6 +190,7 @@ ENDED = {
     "a hook": "sys.excepthook = lambda *a: print('hook', a[0].__name__)\n1 / 0",
     "a hook that exits": "sys.excepthook = lambda *a: os._exit(0)\nprint('x', flush=True)\n1 / 0",
     "a broken hook": "def hook(*a): raise RuntimeError('in hook')\nsys.excepthook = hook\n1 / 0",
+    "streams of C": "import ctypes\nprint('a')\nctypes.CDLL(None).puts(b'b')",
     "a handler": "atexit.register(print, 'handler')",
     "handlers that write late": "atexit.register(lambda: sys.stdout.write('handler'))\nsys.exit(2)",
     "a handler that fails": "atexit.register(lambda: 1 / 0)\nprint('before')",

@@ -1,5 +1,6 @@
 """Run the submission as a program: `python solution.py < input`."""
 
+import ctypes
 import operator
 import os
 import sys
@@ -25,8 +26,10 @@ def run(run: ConfinedRun, reporter: Reporter) -> NoReturn:
     os.close(run.payload)
     pid = os.getpid()
     status, uncaught = _run_to_its_end(code, run.bundle)
-    names_builtins = "builtins" in (run.bundle.source or "") + run.bundle.prelude
-    status = finalisation.finalise(status, names_builtins=names_builtins)
+    source = (run.bundle.source or "") + run.bundle.prelude
+    status = finalisation.finalise(status, names_builtins="builtins" in source)
+    if "ctypes" in source:  # as C's `exit` does, what the program printed by functions of C
+        ctypes.CDLL(None).fflush(None)
     # Only now, because exit handlers may change how the program ends. Not in its children.
     if uncaught is not None and os.getpid() == pid:
         reporter.emit("exception", where="load", **uncaught)
