@@ -204,7 +204,7 @@ def _lost_containers() -> set[str]:
     from grader.model.errors import GraderError
     from grader.sandbox.docker.backend import OWNER_LABEL
     from grader.sandbox.docker.engine import Engine
-    from grader.sandbox.docker.owner import Owner
+    from grader.sandbox.owner import Owner
 
     try:
         engine = Engine.connect()

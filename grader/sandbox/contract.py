@@ -11,8 +11,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
-from grader.model import Limits, SuiteFile, Usage
+from grader.model import Limits, MiB, SuiteFile, Usage
 from grader.model.verdict import LimitKind
+
+MEMORY_OVERHEAD_BYTES = 256 * MiB
+"""Memory of a slot on top of a submission's. Supervisor and zygotes take 45 MiB, an input of 20 MB
+takes five times its size for a moment, and the rest is for zygotes with numpy and pandas."""
+
+MAX_PROCESSES = 1024
+"""The limit of the whole slot. That of a batch is far lower; this one protects the host."""
 
 
 class Program(StrEnum):

@@ -20,8 +20,8 @@ from grader.sandbox.connection import SlotConnection
 from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.docker.backend import OWNER_LABEL
 from grader.sandbox.docker.engine import Engine
-from grader.sandbox.docker.owner import Owner
 from grader.sandbox.fake.backend import FakeSandbox
+from grader.sandbox.owner import Owner
 from tests.conftest import docker_settings
 
 MEMORY_BYTES = 256 * MiB

@@ -16,7 +16,7 @@ from grader.config.settings import QueueSettings, Settings
 from grader.queueing.grader import QueueGrader
 from grader.queueing.status import read_status
 from grader.sandbox.docker.backend import OWNER_LABEL
-from grader.sandbox.docker.owner import Owner
+from grader.sandbox.owner import Owner
 from tests.conftest import missing
 from tests.deployment import REPO, free_port, wait_until
 from tests.mixture import mixture

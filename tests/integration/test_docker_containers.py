@@ -20,11 +20,11 @@ from grader.model import MiB
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.sandbox import images
 from grader.sandbox.connection import PowerlessSlotError
-from grader.sandbox.contract import Program, RunBatch
+from grader.sandbox.contract import MAX_PROCESSES, MEMORY_OVERHEAD_BYTES, Program, RunBatch
 from grader.sandbox.docker import hardening
 from grader.sandbox.docker.backend import OWNER_LABEL, DockerSandbox, DockerTransport
 from grader.sandbox.docker.engine import Engine, EngineInfo
-from grader.sandbox.docker.owner import Owner
+from grader.sandbox.owner import Owner
 from sandbox_images.harness.kernel.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
 
 pytestmark = pytest.mark.docker
@@ -140,8 +140,8 @@ def test_memory_has_a_limit_and_no_swap(engine: Engine, docker_sandbox: DockerSa
         host = inspect(engine, opened)["HostConfig"]
     finally:
         slot.close()
-    assert host["Memory"] == host["MemorySwap"] == MEMORY_BYTES + hardening.MEMORY_OVERHEAD_BYTES
-    assert host["PidsLimit"] == hardening.MAX_PROCESSES
+    assert host["Memory"] == host["MemorySwap"] == MEMORY_BYTES + MEMORY_OVERHEAD_BYTES
+    assert host["PidsLimit"] == MAX_PROCESSES
 
 
 def test_slots_run_as_different_users(engine: Engine, docker_sandbox: DockerSandbox) -> None:

@@ -31,7 +31,7 @@ from grader.sandbox.connection import PowerlessSlotError, SlotConnection, has_hu
 from grader.sandbox.docker import hardening
 from grader.sandbox.docker.engine import REMOVAL_TIMEOUT_S, Attachment, Engine, EngineInfo
 from grader.sandbox.docker.hardening import SlotContainer
-from grader.sandbox.docker.owner import Owner
+from grader.sandbox.owner import Owner
 from sandbox_images.harness.kernel.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
 from sandbox_images.harness.lock_in.reduced import POWER_CALLS
 

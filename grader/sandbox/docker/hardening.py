@@ -19,20 +19,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from grader.model import MiB
+from grader.sandbox.contract import MAX_PROCESSES, MEMORY_OVERHEAD_BYTES
 from sandbox_images.harness.lock_in.confinement import CORE_BYTES
 from sandbox_images.harness.lock_in.reduced import POWER
-
-MEMORY_OVERHEAD_BYTES = 256 * MiB
-"""Memory of a slot on top of a submission's. Supervisor and zygotes take 45 MiB, an input of 20 MB
-takes five times its size for a moment, and the rest is for zygotes with numpy and pandas."""
 
 REDUCED_OVERHEAD_BYTES = 1024 * MiB
 """Further memory if the slot has a kernel of its own, which takes memory itself. If it ran out,
 that kernel would end and not the submission: there is room for what a submission takes between two
 looks."""
-
-MAX_PROCESSES = 1024
-"""The limit of the whole slot. That of a batch is far lower; this one protects the host."""
 
 MIN_UID = 20_000
 MAX_UID = 60_000

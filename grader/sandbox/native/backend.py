@@ -28,8 +28,7 @@ from grader.model import MiB
 from grader.model.errors import SandboxUnavailableError
 from grader.process.exits import keep_from_forks
 from grader.sandbox.connection import SlotConnection, has_hung_up, kill_all
-from grader.sandbox.contract import Slot
-from grader.sandbox.docker.hardening import MAX_PROCESSES, MEMORY_OVERHEAD_BYTES
+from grader.sandbox.contract import MAX_PROCESSES, MEMORY_OVERHEAD_BYTES, Slot
 from grader.sandbox.native import needs, users
 from grader.sandbox.native.cgroups import CgroupHome, find_home
 from grader.sandbox.native.jail_plan import make_plan, warden_command

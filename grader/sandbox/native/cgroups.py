@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.model.errors import SandboxUnavailableError
-from grader.sandbox.docker.owner import Owner
+from grader.sandbox.owner import Owner
 
 _log = logging.getLogger(__name__)
 

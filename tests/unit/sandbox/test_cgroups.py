@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from grader.sandbox.docker.owner import Owner
 from grader.sandbox.native.cgroups import CgroupHome, find_home
+from grader.sandbox.owner import Owner
 
 DEAD = Owner(machine=Owner.current().machine, pid=2**22 + 1, started="1")
 

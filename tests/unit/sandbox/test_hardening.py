@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 
 from grader.model import MiB
+from grader.sandbox.contract import MEMORY_OVERHEAD_BYTES
 from grader.sandbox.docker.hardening import (
-    MEMORY_OVERHEAD_BYTES,
     SlotContainer,
     create_body,
     seccomp_profile,

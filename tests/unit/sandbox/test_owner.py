@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from grader.sandbox.docker.owner import Owner
+from grader.sandbox.owner import Owner
 
 
 def test_label_reads_back() -> None:

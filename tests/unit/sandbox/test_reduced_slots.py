@@ -6,9 +6,8 @@ import pytest
 
 from grader.model import Limits, MiB
 from grader.sandbox.connection import PowerlessSlotError, SlotConnection
-from grader.sandbox.contract import Program, RunBatch
+from grader.sandbox.contract import MEMORY_OVERHEAD_BYTES, Program, RunBatch
 from grader.sandbox.docker.hardening import (
-    MEMORY_OVERHEAD_BYTES,
     REDUCED_OVERHEAD_BYTES,
     SlotContainer,
     create_body,

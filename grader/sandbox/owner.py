@@ -1,4 +1,4 @@
-"""Names the process that owns a container, so that another process can check later if it lives."""
+"""Names the process that owns a slot, so that another process can check later if it lives."""
 
 import os
 import platform
