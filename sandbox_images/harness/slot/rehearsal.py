@@ -145,7 +145,7 @@ def _serve(parcel: orders.Parcel, enter: Callable[[RunOrder], ConfinedRun]) -> N
         asking = Channel(ours.fileno())
         asking.send(["load", ["solve"], []])
         arguments = plain.encode(["the tests, 12 of them", [3, 1, 4, 1, 5, 9]])
-        asking.send(["call", ["solve"], arguments, plain.encode({}), True, []])
+        asking.send(["call", ["solve"], arguments, None, True, []])
         ours.shutdown(socket.SHUT_WR)
         with orders.order_by_channel("serve_script", parcel, {}, theirs.fileno()) as order:
             with contextlib.suppress(ChannelClosed):

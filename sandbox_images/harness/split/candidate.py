@@ -8,8 +8,9 @@
                                                   ["no", why it cannot be answered]
 
 A path is [name], or [name, n, method] for a method of the n-th instance of the class `name`, which
-is made without arguments. `gone` lists the [name, n] that the tests have dropped. This module
-protects nothing: the submission shares its process and can replace all of it.
+is made without arguments. `kwargs` is null if there are none. `gone` lists the [name, n] that the
+tests have dropped. This module protects nothing: the submission shares its process and can replace
+all of it.
 """
 
 import sys
@@ -85,7 +86,8 @@ class Candidate:
 
     def _call(self, path: list[Any], args: Any, kwargs: Any, *, watched: bool) -> Message:
         target = self._find(path)
-        positional, named = plain.decode(args), plain.decode(kwargs)
+        positional = plain.decode(args)
+        named = {} if kwargs is None else plain.decode(kwargs)
         try:
             result = target(*positional, **named)
         except NameError as error:
@@ -94,7 +96,9 @@ class Candidate:
                 raise UnencodableError(f"a name that may be one of the tests': {error}") from None
             raise
         finally:
-            if watched and [plain.encode(positional), plain.encode(named)] != [args, kwargs]:
+            if watched and (
+                plain.encode(positional) != args or (named and plain.encode(named) != kwargs)
+            ):
                 raise UnencodableError("an argument that was changed in place")
             if any(plain.encode(held) != before for held, before in self._held.values()):
                 raise UnencodableError("a value that was changed after it had crossed")

@@ -109,11 +109,12 @@ class Judge:
             Refused: Something else than plain data would have to cross.
         """
         try:
-            parts = [plain.encode(part, aliases=False) for part in (args, kwargs)]
+            positional = plain.encode(args, aliases=False)
+            named = plain.encode(kwargs, aliases=False) if kwargs else None
         except UnencodableError as error:
             raise self.refuse(f"an argument: {error}") from None
         gone, self.dropped = self.dropped, []
-        answer = self._ask(["call", path, *parts, self._watched, gone])
+        answer = self._ask(["call", path, positional, named, self._watched, gone])
         try:
             if answer[0] == "ret" and len(answer) == 2:
                 return plain.decode(answer[1])

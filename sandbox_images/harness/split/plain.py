@@ -106,7 +106,8 @@ def _require_plain(value: Any, seen: set[int] | None, depth: int) -> None:
         seen.add(id(value))
     if kind is list or kind is tuple:
         for item in value:
-            _require_plain(item, seen, depth + 1)
+            if type(item) not in _LEAVES:
+                _require_plain(item, seen, depth + 1)
     elif kind is dict:
         for key, item in value.items():
             _require_plain(key, seen, depth + 1)

@@ -198,6 +198,13 @@ def test_receiving_anything_raises_only_channel_errors(data: bytes) -> None:
             pass
 
 
+@pytest.mark.parametrize("more", [b" []", b"]", b" null", b"\0", b" "])
+def test_a_message_is_one_json_value_and_nothing_else(more: bytes) -> None:
+    data = b'["ret", 1]' + more
+    with sent(struct.pack(">I", len(data)) + data) as channel, pytest.raises(ChannelError):
+        channel.receive()
+
+
 ANSWERS = st.tuples(st.sampled_from(["ret", "exc", "no", "loaded", "?"]), JSON, JSON) | st.tuples(
     st.sampled_from(["ret", "no", "loaded", "compile_error"]), JSON
 )
