@@ -6,6 +6,7 @@ interactive  programs that talk to an interactor of the suite, each in a run of 
 judged       scripts and pytest: the suite's own code judges, in runs that `suite_run` makes
 confirmed    runs the twins of a suite that shares a process with the submission
 tally        what these runs show about each case
+lacking      whether the sandbox lacks something that the tests need
 foreign_calls, expressions
              tests that call functions in other languages
 casewise     one run per case, one after another, within a `budget` of time

@@ -308,9 +308,9 @@ def _changing(code: Code, at: int, name: str) -> tuple[int, int] | None:
 
 
 def _is_shown(code: Code, name: str, expected: str, most_names: int = 4) -> bool:
-    """Tell whether an expected value can be seen in what the submission's program is given.
+    """Tell whether the submission can see an expected value if it can see the value of a name.
 
-    That is so if it is such a value, or a text or list, or comes from one.
+    It can if the name alone is expected, or if its value is a text or list, or made from one.
     """
     mask = _mask(expected)
     if name not in _data_names(mask):
@@ -470,7 +470,7 @@ class _Reader:
         return [pair if within is None else pair._replace(within=within)]
 
     def _conditions(self, condition: Code) -> list[_Pair]:
-        """Read a condition that must be true; it holds anyway if there is nothing to compare."""
+        """Read a condition that must be true. If nothing is returned, it is true anyway."""
         condition = condition.strip()
         while (inner := condition.inside(_AROUND_CONDITION)) is not None:
             condition = inner
@@ -689,8 +689,9 @@ class _Reader:
         """Tell whether an assertion may be evaluated more than once.
 
         Raises:
-            SuiteError: That is so for each item of a list, which may hold expected values, or after
-                a function of the problem's own, which the submission may replace.
+            SuiteError: It is in a loop over the items of a list, which may hold expected values, or
+                in any loop if the tests call a function of the problem's own, which the submission
+                may replace.
         """
         mask = self._code.mask
         loops = [each.counts for each in self._loops if each.start < start < each.end]

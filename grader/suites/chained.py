@@ -423,8 +423,8 @@ def _is_certain(
 ) -> bool:
     """Tell whether a name has the value that was given to it last above an assertion.
 
-    Not if that was in a block that has ended, or if a block that may run at another time gives it
-    another value.
+    That is uncertain if the block in which it was given has ended, or if a block that may run at
+    another time gives the name another value.
     """
     block = blocks.around(last.start)
     if not blocks.is_inside(assertion.start, block):
