@@ -220,7 +220,7 @@ class _Extractor:
     def _unwrapped(self, answer: str) -> Choice | None:
         for text in unwrapped(answer, self._reader):
             choice = Chooser(text, self._wanted, self._reader).choose()
-            if choice.grade is Grade.WHOLE:
+            if choice.grade is Grade.WHOLE and not choice.joined:
                 return replace(choice, note="Took the code out of what it was wrapped in.")
         return None
 

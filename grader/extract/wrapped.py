@@ -25,6 +25,7 @@ _QUOTED_LINE = re.compile(r"^[ \t]{0,3}>[ \t]?", re.MULTILINE)
 _PROMPTED_LINE = re.compile(r"^[ \t]*(?:>>>|\.\.\.)(?: (.*))?$", re.MULTILINE)
 # A block of indented lines follows an empty line.
 _INDENTED_LINES = re.compile(r"(?:(?<=\n\n)|\A)(?:(?: {4}|\t)[^\n]*(?:\n+|\Z))+")
+_HUNK = ("@@", "*** Add File")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1[^\n]*\n")
 
 
@@ -68,11 +69,12 @@ def _elements(text: str, name: str) -> Iterator[str]:
 
 
 def _patched(text: str) -> Iterator[str]:
-    """Yield the lines that the hunks of a diff add or leave, which is the file if it is new."""
+    """Yield what the hunks of a patch add or leave: the file, if it is new or shown whole."""
     lines = text.split("\n")
-    first = next((i for i, line in enumerate(lines) if line.startswith("@@")), None)
+    first = next((i for i, line in enumerate(lines) if line.startswith(_HUNK)), None)
     if first is not None:
         yield "\n".join(line[1:] for line in lines[first:] if line[:1] in {"+", " "})
+    yield text.rpartition("\n=======\n")[2].partition("\n>>>>>>> ")[0]
 
 
 def _json_texts(text: str) -> Iterator[str]:

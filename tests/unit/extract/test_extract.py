@@ -191,6 +191,12 @@ WRAPPED = {
     "diff-without-fence": lambda code: (
         f"diff --git a/a.py b/a.py\n@@ -1 +1,3 @@\n-x = 1\n X = 2\n{prefixed('+', code)}\n"
     ),
+    "patch-that-adds-a-file": lambda code: (
+        f"*** Begin Patch\n*** Add File: a.py\n{prefixed('+', code)}\n*** End Patch"
+    ),
+    "search-and-replace": lambda code: block(
+        f"<<<<<<< SEARCH\n=======\n{code}\n>>>>>>> REPLACE", "python"
+    ),
     "interpreter": lambda code: block(
         prefixed("... ", code).replace("... ", ">>> ", 1).replace("... print", ">>> print")
     ),
@@ -212,6 +218,13 @@ def test_code_is_taken_out_of_what_it_is_wrapped_in(
     assert taken is not None
     assert taken.strip().endswith(code)
     assert SourceReader().read(taken).valid
+
+
+def test_examples_in_a_docstring_do_not_continue_the_prompt() -> None:
+    stub = 'def f(x):\n    """Add one.\n\n    >>> f(1)\n    2\n    """\n'
+    extraction = extract(f"So::\n\n{indented(stub + '    return x + 1')}\n", continues=stub)
+    assert extraction.code is not None
+    assert extraction.code.strip() == f"{stub}    return x + 1"
 
 
 @pytest.mark.parametrize("wrap", WRAPPED.values(), ids=WRAPPED.keys())
