@@ -310,9 +310,11 @@ class Chooser:
         return None
 
     def _broken_text(self) -> Choice | None:
-        if self._blocks:
+        if self._blocks and self._blocks[0].tag is not Tag.NONE:
             return None
         text, stub = self._text, self._wanted.stub
+        if stray := _STRAY_MARK.search(text):
+            text = text[: stray.start()]  # the prompt opened what this closes
         if stub is not None and is_indented(text) and looks_like_code(text):
             reading = self._reader.read(glue(stub, text))
             note = "Took the prompt's code and the answer, which do not parse together."

@@ -233,6 +233,14 @@ def test_wrapped_code_does_not_replace_an_answer(wrap: Callable[[str], str]) -> 
     assert found("<think>\n" + wrap(ESCAPED) + "\n</think>\nI give up.") is None
 
 
+@pytest.mark.parametrize("mark", ["</code>", "```", "</answer>"])
+def test_fragment_ends_at_a_mark_that_the_prompt_opened(mark: str) -> None:
+    fragment = "result = df['a'].sum()"
+    taken = found(f"{fragment}\n{mark}\nEND SOLUTION\n", entry_point=None)
+    assert taken is not None
+    assert taken.strip() == fragment
+
+
 # ---------------------------------------------------------------- programs without entry point
 
 PROGRAM = "n = int(input())\nprint(n * 2)"
