@@ -404,6 +404,27 @@ def correct(request):
     assert cases == [("tests/test_it.py::test_it", "passed")]
 
 
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        ("pytest.ini", "[pytest]\npythonpath = lib\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\npythonpath = ['lib']\n"),
+        ("tox.ini", "[pytest]\npythonpath = lib\n"),
+        ("setup.cfg", "[tool:pytest]\npythonpath = lib\n"),
+    ],
+)
+def test_pytest_suite_may_bring_a_configuration(slot: Slot, name: str, section: str) -> None:
+    options = "addopts = '--cov'\n" if name == "pyproject.toml" else "addopts = --cov\n"
+    tests = (
+        "from solution import add\nfrom three import THREE\n"
+        "def test_it(): assert add(1, 2) == THREE\n"
+    )
+    files = {name: section + options, "lib/three.py": "THREE = 3\n", "test_it.py": tests}
+    reported = suite(slot, ADD, files)
+    cases = [(e["id"], e["outcome"]) for e in reported if e["e"] == "case"]
+    assert cases == [("test_it.py::test_it", "passed")]
+
+
 def test_unittest_cases_run(slot: Slot) -> None:
     tests = """
 import unittest

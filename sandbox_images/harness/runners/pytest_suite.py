@@ -31,6 +31,8 @@ BASE_ARGS = (
     "-pno:faulthandler",
     "-pno:terminal",
 )
+_CONFIGURATIONS = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+"""Files that configure pytest, in its order."""
 
 
 def serve_from_session(
@@ -90,9 +92,10 @@ class _Session:
             recorder.begin(reporter.emit, describe_here)
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0
-        if _needs_own_session(run, payload):
+        options = [*_configuration(run), *payload["args"]]
+        if options or _has_conftest(run):
             os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-            arguments = [*BASE_ARGS, f"--maxfail={max_failures}", *payload["args"], *paths]
+            arguments = [*BASE_ARGS, f"--maxfail={max_failures}", *options, *paths]
             pytest.main(arguments, plugins=[recorder])
             os._exit(0)
         session.config.args[:] = paths
@@ -152,11 +155,18 @@ class SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         vars(module).update(self._found)
 
 
-def _needs_own_session(run: ConfinedRun, payload: dict[str, Any]) -> bool:
-    """Tell whether the suite has options or hooks, which a session reads when it starts."""
-    return bool(payload["args"]) or any(
-        path.rpartition("/")[2] == "conftest.py" for path in run.bundle.files
-    )
+def _configuration(run: ConfinedRun) -> list[str]:
+    """Return options by which a session reads the suite's own configuration file.
+
+    The options that the file adds are often those of plugins which the sandbox lacks.
+    """
+    name = next((name for name in _CONFIGURATIONS if name in run.bundle.files), None)
+    return [] if name is None else [f"-c{WORK}/{name}", "-oaddopts=", "-orequired_plugins="]
+
+
+def _has_conftest(run: ConfinedRun) -> bool:
+    """Tell whether the suite has hooks, which a session reads when it starts."""
+    return any(path.rpartition("/")[2] == "conftest.py" for path in run.bundle.files)
 
 
 class _LastRecorder(Recorder):
