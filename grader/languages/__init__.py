@@ -27,6 +27,7 @@ from grader.languages.language import (
     call_driver,
     in_type_of_call,
     spelled,
+    with_closed_blocks,
 )
 from grader.model import Checker, InteractiveTests, StdinTests, Tests, TestSuite
 from grader.model.errors import LabelError
@@ -60,6 +61,7 @@ __all__ = [
     "of_file",
     "parts",
     "spelled",
+    "with_closed_blocks",
 ]
 
 PYTHON = "python"

@@ -8,6 +8,7 @@ from grader.languages.language import (
     Language,
     TranslatedTests,
     ValueDriver,
+    with_empty_method,
     with_open_class,
 )
 from grader.model import MiB
@@ -83,6 +84,14 @@ def show(values: ValueDriver) -> str:
     return code[: begun.end()] + main + code[begun.end() :] + _SHOW
 
 
+def empty_method(begun: str, _name: str) -> str:
+    """Complete a class whose last method has only begun."""
+    stub = with_empty_method(
+        begun, lambda type: "" if type == "void" else f"return default({type});"
+    )
+    return "class Program {" if stub is None else stub
+
+
 LANGUAGES = (
     Language(
         name="csharp",
@@ -116,7 +125,7 @@ LANGUAGES = (
             ),
             # Newer compilers than mono's import these unasked.
             imports="using System;\nusing System.Collections.Generic;\nusing System.Linq;",
-            stub=lambda _begun, _name: "class Program {",
+            stub=empty_method,
         ),
         compile_words=ErrorWords(
             message=re.compile(r"\berror (?P<message>CS\d+: .+)"),

@@ -18,6 +18,7 @@ from grader.languages.language import (
     driver_source,
     end_of_call,
     lacking_nodes,
+    with_empty_method,
     with_open_class,
     without_comments,
 )
@@ -127,9 +128,9 @@ _SHOW = """
 def show(values: ValueDriver) -> str:
     """Show the values of expressions, 1.0 as 1, since numbers of different types may be equal.
 
-    If there is no source around them, they call static methods of a class `Problem`. Source that
-    begins no class continues the last one of the answer. The problem's imports stand in the first
-    line of the answer, which keeps its line numbers.
+    If there is no source around them, they call methods of one class. Source that begins no class
+    continues the last one of the answer. The problem's imports stand in the first line of the
+    answer, which keeps its line numbers.
     """
     if values.around and not values.code:
         tests = values.statements('ShownForTests.line("\\n{mark} {number} ", {expression})')
@@ -145,8 +146,23 @@ def show(values: ValueDriver) -> str:
             return f"{code}\n{shown}\n{tests}"
         return f"{with_open_class(code)}\n{tests}\n{shown}"
     tests = values.statements('line("\\n{mark} {number} ", {expression})', end=";")
-    main = f"public static void main(String[] args) {{\n{tests}\n}}"
-    return f"{code}\nclass Main extends Problem {{\n{_SHOW}\n{main}\n}}"
+    main = (
+        "public static void main(String[] args) throws Exception {\n"
+        "new ShownForTests().showForTests();\n}\n"
+        f"void showForTests() throws Exception {{\n{tests}\n}}"
+    )
+    holder = _holder(code, values.expressions)
+    return f"{code}\nclass ShownForTests extends {holder} {{\n{_SHOW}\n{main}\n}}"
+
+
+def _holder(code: str, expressions: tuple[str, ...]) -> str:
+    """Return the class whose methods expressions call: `Problem`, or the one that has the first."""
+    if _NAMED.search(code):
+        return "Problem"
+    called = re.match(r"\w+", expressions[0]) if expressions else None
+    defined = re.search(rf"\s{called[0]}\s*\(", code) if called else None
+    before = _TOP_LEVEL.findall(code, 0, defined.start() if defined else len(code))
+    return before[-1] if before else "Problem"
 
 
 _CALL = driver_source("call.java")
@@ -184,11 +200,22 @@ def call(driver: CallDriver) -> str:
 
 _TESTS = TranslatedTests(start="assert(", call="", name=re.compile(r"assert\((\w+)\("))
 
+
+def empty_method(begun: str, _name: str) -> str:
+    """Complete a class whose last method has only begun."""
+    values = {"void": "", "boolean": "return false;"}
+    values |= dict.fromkeys(
+        ("byte", "short", "int", "long", "float", "double", "char"), "return 0;"
+    )
+    stub = with_empty_method(begun, lambda type: values.get(type, "return null;"))
+    return "class Solution {}" if stub is None else stub
+
+
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<listed>\bcorrect\s*=\s*Arrays\.asList\s*\()|(?P<condition>\bassert\b)"),
     ends=";",
     before_message=":",
-    stub=lambda _begun, _name: "class Solution {}",
+    stub=empty_method,
 )
 
 _EXERCISE_DRIVER = driver_source("tests.java")

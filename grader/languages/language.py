@@ -399,6 +399,38 @@ def end_of_call(text: str) -> int | None:
     return None
 
 
+_METHOD = re.compile(
+    r"(?:^|[;{}/])\s*(?:(?:public|private|protected|internal|static|final|abstract)\s+)*"
+    r"(?:<[^<>()]*>\s+)?(?P<type>[\w.<>\[\],? \t]+?)\s+\w+\s*\([^()]*\)[^(){};]*\Z",
+    re.MULTILINE,
+)
+
+
+def with_empty_method(begun: str, returned: Callable[[str], str]) -> str | None:
+    """Complete a class that ends with the beginning of a method.
+
+    Args:
+        begun: The class.
+        returned: Makes the statements of a method that returns a type.
+
+    Returns None if it is no such class.
+    """
+    found = _METHOD.search(begun)
+    if found is None or not re.search(r"\bclass\b", begun):
+        return None
+    body = f"{begun} {{ {returned(found['type'].strip())} }}"
+    return body + "}" * (body.count("{") - body.count("}"))
+
+
+def with_closed_blocks(code: str) -> str:
+    """Return code whose blocks are closed, if a stop token of its data set cut their ends off."""
+    bare = _TEXT_OR_COMMENT.sub("", code)
+    open_blocks = bare.count("{") - bare.count("}")
+    if open_blocks <= 0 or code.rstrip().rpartition("\n")[2].startswith("}"):
+        return code
+    return f"{code.rstrip()}\n{'}' * open_blocks}\n"
+
+
 def with_open_class(code: str) -> str:
     """Return code whose last class is still open, for tests that continue the class."""
     bare = _TEXT_OR_COMMENT.sub("", code)

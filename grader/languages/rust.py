@@ -20,6 +20,10 @@ from grader.model.errors import SuiteError
 
 _SHOW = """#[allow(unused)]
 fn like_for_tests<A: PartialEq<B>, B>(_actual: impl FnOnce() -> A, expected: B) -> B { expected }
+struct MadeForTests<T>(std::marker::PhantomData<T>);
+trait NotMadeForTests<T> { fn made(&self) -> T { unimplemented!() } }
+impl<T> NotMadeForTests<T> for MadeForTests<T> {}
+impl<T: Default> MadeForTests<T> { fn made(&self) -> T { T::default() } }
 fn shown_for_tests(value: &dyn std::fmt::Debug) -> String {
     // The two zeros are equal.
     let plain = |part: &String| match part.trim() {
@@ -293,12 +297,22 @@ _TESTS = TranslatedTests(
     stub=_unfinished_of_prompt,
 )
 
+
+def return_default(begun: str, _name: str) -> str:
+    """Complete a function so that it returns the default of its type, or panics if it has none."""
+    arrow, type = begun.rpartition("->")[1:]
+    if not arrow or re.search(r"\bimpl\b|\bSelf\b|\bwhere\b|'\w|\)\s*\)", type):
+        return _unfinished(begun)
+    made = f"crate::MadeForTests::<{type.strip()}>(std::marker::PhantomData).made()"
+    return f"{begun} {{ use crate::NotMadeForTests; {made} }}"
+
+
 _ASSERTIONS = Assertions(
     start=re.compile(r"(?P<actual_first>\bassert_eq!\s*\()|(?P<condition>\bassert!\s*\()"),
     expected=_LIKE,
     named="{name}.clone()",
     prepare=open_tests,
-    stub=lambda begun, _name: _unfinished(begun),
+    stub=return_default,
 )
 
 _RESERVED = frozenset(

@@ -117,6 +117,19 @@ def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
             id="name that is declared before",
         ),
         pytest.param(
+            "cpp", "assert(sorted(twice(2)) == 4);", "sorted(twice(2))", "4", None, id="function"
+        ),
+        pytest.param("lua", "local a = twice(2)\nassert(#a == 4)", "#a", "4", None, id="length"),
+        pytest.param(
+            "perl", "die 'no' if @{twice(2)} != 4;", "@{twice(2)}", "4", None, id="Perl's length"
+        ),
+        pytest.param(
+            "rust", "let (a, b) = twice(2);\nassert_eq!(a, 4);", "a", "4", None, id="parts"
+        ),
+        pytest.param(
+            "java", "assert twice(2).get('a') == 4;", "twice(2).get('a')", "4", None, id="key"
+        ),
+        pytest.param(
             "r", "got <- twice(2)\nstopifnot(got$mode == 4)", "got$mode", "4", None, id="R's parts"
         ),
     ],
@@ -276,6 +289,11 @@ def test_condition_under_which_the_tests_give_up_is_an_assertion(
         ),
         pytest.param("go", "a := 0\nif ok {\n\ta += 4\n}\nassert.Equal(a, twice(2))", id="block"),
         pytest.param(
+            "cpp",
+            "vector<int> a;\nfor (int i = n; i; i--) a.push_back(4);\nassert(twice(2) == a);",
+            id="declared before",
+        ),
+        pytest.param(
             "rust", "let mut a = vec![];\na.push(4);\nassert_eq!(twice(2), a);", id="push"
         ),
     ],
@@ -379,8 +397,12 @@ def test_comparison_with_a_number_is_a_relation(
     ("language", "source"),
     [
         pytest.param(
-            "cpp", "assert(sorted(twice(2)) == 4);", id="another function around the call"
+            "javascript",
+            "function ok(n) { return n === 4 }\nconsole.assert(ok(twice(2)) === 1)",
+            id="function of the tests around the call",
         ),
+        pytest.param("cpp", "assert(max(twice(2), 4) == 4);", id="function of two arguments"),
+        pytest.param("cpp", "assert(empty(twice(2)) == true);", id="function of a truth"),
         pytest.param("cpp", "assert(twice(2) > limit());", id="another comparison"),
         pytest.param("lua", "local a = twice(2)\na = 4\nassert(a == 4)", id="overwritten"),
         pytest.param("cpp", "assert(twice(2) == twice(2));", id="compared with itself"),
