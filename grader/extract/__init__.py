@@ -12,11 +12,11 @@ from grader.extract.chat import Words, assistant_turns, opens_thinking, without_
 from grader.extract.choose import Choice, Chooser, Grade, WantedCode
 from grader.extract.continuation import Stub, is_indented, join, read_stub, with_prompt_definitions
 from grader.extract.predictions import find_prediction
-from grader.extract.programs import find_files, find_program, language_of, mention
+from grader.extract.programs import continues_function, find_files, find_program, language_of
 from grader.extract.source import SourceReader, SourceReading
 from grader.extract.text import after_prompt, encodable, normalise
 from grader.extract.wrapped import unwrapped
-from grader.languages import ANY, PYTHON
+from grader.languages import ANY, PYTHON, with_closed_blocks
 from grader.model.overrides import ExtractionRule
 from grader.source.syntax import MAX_PARSE_CHARS
 
@@ -164,9 +164,9 @@ class _Extractor:
     def _continued(self, code: str) -> str:
         """Return code in another language, after the prompt's code if it continues that code."""
         entry_point = self._wanted.entry_point
-        if not self._continues or entry_point is None or mention(entry_point).search(code):
-            return code
-        return f"{self._continues}{code}"
+        if self._continues and entry_point and continues_function(code, entry_point):
+            return with_closed_blocks(f"{self._continues}{code}")
+        return code
 
     # ------------------------------------------------------------ AUTO
 

@@ -232,6 +232,19 @@ def mention(name: str) -> re.Pattern[str]:
     return re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
 
 
+def continues_function(code: str, name: str) -> bool:
+    """Tell whether code goes on with a function of a name, in any language, that it does not begin.
+
+    It may use that name all the same, if the function is recursive or the code tries it out.
+    """
+    if not mention(name).search(code):
+        return True
+    arrow = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\s*\([^()]*\)\s*=>")
+    if _definition(name).search(code) or arrow.search(code):
+        return False
+    return code.lstrip("\n")[:1] in (" ", "\t", "{") or code.count("}") > code.count("{")
+
+
 def _definition(name: str) -> re.Pattern[str]:
     """Return a pattern that finds where a function or class is defined and not only used.
 

@@ -34,6 +34,35 @@ def test_right_answer_passes_with_what_it_brings_along(grader: Grader, language:
     assert report.integrity is Integrity.ISOLATED
 
 
+CONTINUED = {
+    "cpp": "    for (long &n : numbers) n *= 2;\n    return numbers;",
+    "csharp": "        return numbers.ConvertAll(n => 2 * n);",
+    "java": "        numbers.replaceAll(n -> 2 * n);\n        return numbers;",
+    "rust": "    numbers.iter().map(|n| n * 2).collect()",
+    "bash": '    for n in $1; do printf "%s " $((2 * n)); done | sed "s/ $//"',
+    "javascript": "  if (!numbers.length) return [];\n"
+    "  return [2 * numbers[0], ...double_all(numbers.slice(1))];\n}\n\nconsole.log('}');",
+}
+"""Answers that go on with the prompt: up to a stop token, or with a call of the function."""
+
+
+@pytest.mark.parametrize("language", CONTINUED)
+def test_answer_that_only_continues_the_prompt_passes(grader: Grader, language: str) -> None:
+    need(language)
+    suite = parse_label(ROWS[language].label)
+    report = grader.grade(Submission(id="0", completion=CONTINUED[language], suite=suite))
+    assert report.verdict is Verdict.PASSED, report.feedback
+
+
+def test_function_in_java_may_be_in_any_class_and_throw(grader: Grader) -> None:
+    code = (
+        "public class Main {\n    ArrayList<Long> doubleAll(ArrayList<Long> numbers)"
+        " throws java.io.IOException {\n        numbers.replaceAll(n -> 2 * n);\n"
+        "        return numbers;\n    }\n    public static void main(String[] args) {}\n}"
+    )
+    assert grade(grader, "java", code).verdict is Verdict.PASSED
+
+
 def test_expected_values_in_rust_have_the_type_of_the_call(grader: Grader) -> None:
     need("rust")
     begun = "fn found(n: isize) -> Option<HashMap<String, isize>> {\n"
