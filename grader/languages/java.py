@@ -352,6 +352,13 @@ _MATCHERS = {
     "isEmpty": Matcher(
         actual="ShownForTests.size({actual})", expected="ShownForTests.second({actual}, 0)"
     ),
+    "isNotEqualTo": Matcher(expected=_AFTER, relation="!="),
+    "isNotNull": Matcher(expected="ShownForTests.second({actual}, null)", relation="!="),
+    "isNotEmpty": Matcher(
+        actual="ShownForTests.size({actual})",
+        expected="ShownForTests.second({actual}, 0)",
+        relation="!=",
+    ),
     "hasSize": Matcher(actual="ShownForTests.size({actual})", expected=_AFTER),
     "containsExactly": Matcher(
         actual="ShownForTests.items({actual})",

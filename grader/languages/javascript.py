@@ -227,7 +227,10 @@ def jest_matcher(name: str, argument: str) -> Matcher | None:
         places = int(digits[2]) if digits else 2
         value = digits[1] if digits else argument
         return Matcher(argument=value, within=10.0**-places / 2)
-    return _MATCHERS.get(name)
+    matcher = _MATCHERS.get(name.removeprefix("not."))
+    if matcher is None or not name.startswith("not."):
+        return matcher
+    return matcher._replace(relation="!=")
 
 
 _MATCHERS = {

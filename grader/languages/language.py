@@ -244,6 +244,8 @@ class Matcher(NamedTuple):
     """As in `grader.model.ExpressionCase`."""
     contains: bool = False
     """As there."""
+    relation: str = ""
+    """As there."""
     argument: str | None = None
     """The part of what is in the brackets that is expected; None for all of it."""
     expected_first: bool = False
@@ -257,6 +259,8 @@ class Matcher(NamedTuple):
     negation: str = ""
     """The kind of an assertion that holds if and only if this one does not; empty if none is known.
     It takes the place of a `!` ahead of the value, which would tell what is expected."""
+    has_tolerance: bool = False
+    """Whether the third argument is `within`."""
     is_whole: bool = False
     """Whether all that is in the brackets is the first argument, whatever commas it has."""
 
@@ -273,6 +277,7 @@ class Matcher(NamedTuple):
             expected=expected,
             within=self.within,
             contains=self.contains,
+            relation=self.relation,
         )
 
 

@@ -166,10 +166,14 @@ def _with_brackets(source: str) -> str:
 
 _MATCHERS = {
     "assert_equal": Matcher(expected_first=True),
+    "refute_equal": Matcher(expected_first=True, relation="!="),
     "assert": Matcher(actual="!!({actual})", expected="true"),
     "refute": Matcher(actual="!!({actual})", expected="false"),
     "assert_nil": Matcher(expected="nil"),
     "assert_empty": Matcher(actual="({actual}).empty?", expected="true"),
+    "assert_in_delta": Matcher(expected_first=True, has_tolerance=True),
+    "refute_nil": Matcher(actual="({actual}).nil?", expected="false"),
+    "refute_empty": Matcher(actual="({actual}).empty?", expected="false"),
 }
 
 

@@ -226,6 +226,9 @@ _MATCHERS = {
         ("assert_eq", "=="),
         Matcher(either_first=True, expected="as_for_tests!({actual}, {expected})"),
     ),
+    "assert_ne": Matcher(
+        either_first=True, expected="as_for_tests!({actual}, {expected})", relation="!="
+    ),
 }
 
 

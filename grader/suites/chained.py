@@ -184,6 +184,8 @@ def _of_arguments(
         matcher = how.matcher("==", second.text)
     if matcher is None:
         refuse("an assertion is of an unknown kind", code.text[begun.start() :])
+    if matcher.has_tolerance:
+        matcher = matcher._replace(within=_tolerance(code, begun, more[1:]))
     is_second = matcher.expected_first
     if matcher.either_first:
         is_second = not _is_of(first, own, how) or how.data.fullmatch(first.mask) is not None
@@ -194,6 +196,21 @@ def _of_arguments(
     after = begun.end() + (len(first.text) if is_second else 0)
     at = code.text.index(actual.text, after)
     return _Assertion(begun.start(), close + 1, actual, matcher, expected, at)
+
+
+def _tolerance(code: Code, begun: re.Match[str], rest: list[Code]) -> float:
+    """Return the number that the third argument of an assertion is, or that its name has.
+
+    Raises:
+        SuiteError: It is no number that is known.
+    """
+    text = rest[0].text if rest else ""
+    if _NAME.fullmatch(text):
+        given = re.findall(rf"\b{re.escape(text)}\s*=\s*([^\s;]+)", code.mask)
+        text = given[0] if len(given) == 1 else ""
+    if not _TOLERANCE.fullmatch(text):
+        refuse("a tolerance is not a number", code.text[begun.start() :])
+    return float(text)
 
 
 def _single(code: Code) -> Code:
@@ -256,13 +273,27 @@ def _end_of_value(code: Code, start: int, how: Exercises) -> int:
     return len(code.mask)
 
 
+_OPERATORS = (" + ", " - ", " * ", " / ", " ** ")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_TOLERANCE = re.compile(r"\d*\.?\d+(?:[eE]-?\d+)?")
+
+
 def _is_of(value: Code, own: set[str], how: Exercises) -> bool:
     """Tell whether a value is a call of the submission, one of its objects, or a part of these."""
+    if len(terms := value.split(*_OPERATORS)) > 1:
+        others = [each for each in terms if not _is_of(each, own, how)]
+        return len(others) < len(terms) and all(_NUMBER.fullmatch(each.text) for each in others)
     mask = how.prefix.sub("", value.mask)
     word = _WORD.match(mask)
-    if word is None or word[0] not in own:
+    if mask.startswith("("):
+        end = value.end_of_brackets(1) if mask == value.mask else None
+        if end is None or not _is_of(value.cut(1, end).strip(), own, how):
+            return False
+        rest = value.cut(end + 1, len(mask))
+    elif word is None or word[0] not in own:
         return False
-    rest = Code(mask, mask).cut(word.end(), len(mask))
+    else:
+        rest = Code(mask, mask).cut(word.end(), len(mask))
     while rest.mask:
         rest = rest.strip()
         if rest.mask.startswith(("(", "[")):

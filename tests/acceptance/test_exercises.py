@@ -27,7 +27,7 @@ REFUSED = {
     "java": {"dnd-character", "go-counting", "ledger"},
     "javascript": {"dominoes", "list-ops", "palindrome-products"},
     "perl5": set(),
-    "php": {"binary", "killer-sudoku-helper"},
+    "php": {"binary"},
     "ruby": {"clock", "grade-school"},
     "rust": {"decimal", "doubly-linked-list", "gigasecond", "macros"},
     "typescript": {"complex-numbers", "pythagorean-triplet", "robot-name"},
