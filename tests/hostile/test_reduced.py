@@ -5,15 +5,17 @@ What all backends promise, `tests/contract/` holds this one to, too.
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
-from grader.config.settings import DockerSettings, Settings
+from grader.config.settings import DockerSettings
 from grader.grading.grader import Grader
 from grader.model import MiB, PytestTests, Submission, SuiteFile, TestSuite
 from grader.model.verdict import Integrity, LimitKind, Verdict
 from grader.sandbox.docker.backend import DockerSandbox
 from sandbox_images.harness.lock_in.reduced import LACKS
+from tests.conftest import docker_settings
 from tests.hostile.conftest import LIMITS, MEMORY_BYTES, Target
 
 pytestmark = pytest.mark.docker
@@ -130,7 +132,13 @@ def test_tests_are_out_of_reach_of_the_submission() -> None:
         ),
         format="own",
     )
-    settings = Settings(slots=1, limits=LIMITS, retries=0, docker=DockerSettings(runtime="runsc"))
+    settings = replace(
+        docker_settings(),
+        slots=1,
+        limits=LIMITS,
+        retries=0,
+        docker=DockerSettings(runtime="runsc"),
+    )
     with Grader(settings, sandbox=DockerSandbox(settings)) as grader:
         found = grader.grade(Submission(id="search", completion=SEARCH, suite=suite))
         honest = "def answer():\n    return 271828\n"

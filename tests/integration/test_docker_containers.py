@@ -26,6 +26,7 @@ from grader.sandbox.docker.backend import OWNER_LABEL, DockerSandbox, DockerTran
 from grader.sandbox.docker.engine import Engine, EngineInfo
 from grader.sandbox.owner import Owner
 from sandbox_images.harness.kernel.syscalls import CANDIDATE_ALLOWED, SUPERVISOR_EXTRA
+from tests.conftest import docker_settings
 
 pytestmark = pytest.mark.docker
 
@@ -52,7 +53,7 @@ def start(engine: Engine) -> Iterator[Start]:
     def start_one(*command: str, label: str = "") -> DockerTransport:
         body = hardening.create_body(
             hardening.SlotContainer(
-                image=images.image_name("python", Settings()),
+                image=images.image_name("python", docker_settings()),
                 memory_bytes=MEMORY_BYTES,
                 uid=UID,
                 seccomp_profile=hardening.seccomp_profile(CANDIDATE_ALLOWED | SUPERVISOR_EXTRA),
@@ -227,9 +228,9 @@ def test_container_that_does_not_answer_is_unavailable_at_the_deadline(
 
 OWNER_PROGRAM = """
 import time
+from grader.config.loading import load_settings
 from grader.sandbox.docker.backend import DockerSandbox
-from grader.config.settings import Settings
-slot = DockerSandbox(Settings()).open_slot(image="python", memory_bytes=1 << 27)
+slot = DockerSandbox(load_settings().settings).open_slot(image="python", memory_bytes=1 << 27)
 print("open", flush=True)
 time.sleep(60)
 """
@@ -271,14 +272,14 @@ def test_new_sandbox_removes_only_containers_of_the_dead(
 ) -> None:
     owner = replace(Owner.current(), **change)
     transport = start("cat", label=owner.label)
-    with closing(DockerSandbox(Settings())) as sandbox:
+    with closing(DockerSandbox(docker_settings())) as sandbox:
         sandbox.environment("python")  # connects
     assert engine.exists(transport.container) is not swept
 
 
 def test_slot_that_cannot_start_leaves_no_container(engine: Engine) -> None:
     before = own_containers(engine)
-    sandbox = DockerSandbox(Settings(docker=DockerSettings(runtime="nosuch")))
+    sandbox = DockerSandbox(replace(docker_settings(), docker=DockerSettings(runtime="nosuch")))
     with pytest.raises(SandboxUnavailableError, match="does not know this runtime"):
         sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
     sandbox.close()
@@ -335,7 +336,7 @@ class UsualProfileSandbox(DockerSandbox):
 
 @pytest.mark.usefixtures("docker_sandbox")
 def test_slot_gets_no_power_over_the_hosts_kernel_where_namespaces_are_refused() -> None:
-    with closing(UsualProfileSandbox(Settings())) as sandbox:
+    with closing(UsualProfileSandbox(docker_settings())) as sandbox:
         sandbox.bodies = []
         with pytest.raises(PowerlessSlotError, match="Operation not permitted"):
             sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
