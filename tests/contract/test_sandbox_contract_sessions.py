@@ -288,13 +288,26 @@ def test_random_numbers_go_on_as_in_one_process(session: SlotSession) -> None:
 @pytest.mark.usefixtures("isolated")
 def test_alarm_that_a_cell_sets_does_not_end_the_state(session: SlotSession) -> None:
     cell = """
+x = 1
 import signal
 def late(*_):
     raise TimeoutError
 signal.signal(signal.SIGALRM, late)
 signal.setitimer(signal.ITIMER_REAL, 0.05)
-x = 1
 """
     state = go(session, cell)
     assert value(session, state, "import time; time.sleep(0.2); x") == "1"
     assert value(session, state, "x") == "1"
+
+
+@pytest.mark.usefixtures("isolated")
+def test_alarm_at_the_end_of_a_cell_does_not_end_the_state(session: SlotSession) -> None:
+    for delay_us in range(5, 255, 5):
+        cell = f"""
+import signal
+def late(*_):
+    raise TimeoutError
+signal.signal(signal.SIGALRM, late)
+signal.setitimer(signal.ITIMER_REAL, {delay_us}e-6)
+"""
+        session.drop([go(session, cell)])

@@ -26,6 +26,7 @@ from sandbox_images.harness.wire.orders import RunOrder
 from sandbox_images.harness.wire.session_lines import BEGUN, FORKED, PARKED, REAP
 
 _EVERY_SIGNAL = signal.valid_signals()
+_Mask = set[int | signal.Signals]
 
 
 def serve(run: ConfinedRun, _reporter: Reporter) -> NoReturn:
@@ -65,10 +66,9 @@ def _be_state(line: socket.socket) -> NoReturn:
         if received is None:
             break
         order = RunOrder.parse(*received)
-        _take(order, cells, folder, mask, line)
+        mask = _take(order, cells, folder, mask, line)
         _release_locks()
         _discard_output(null)
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _EVERY_SIGNAL)
         line.send(PARKED)
     os._exit(0)
 
@@ -104,10 +104,8 @@ def _reap_all() -> None:
         pass
 
 
-def _take(
-    order: RunOrder, cells: Cells, folder: str, mask: set[int | signal.Signals], line: socket.socket
-) -> None:
-    """Take a step."""
+def _take(order: RunOrder, cells: Cells, folder: str, mask: _Mask, line: socket.socket) -> _Mask:
+    """Take a step, with the cells' own signal mask; return that mask as the cell leaves it."""
     os.dup2(order.stdout, 1)
     os.dup2(order.stderr, 2)
     bundle = orders.read_bundle(order.bundle)
@@ -120,9 +118,15 @@ def _take(
     except OSError:
         os.chdir("/")
     line.send(BEGUN)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    cells.run(bundle.source or "", Reporter(order.report))
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        cells.run(bundle.source or "", Reporter(order.report))
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        signal.pthread_sigmask(signal.SIG_BLOCK, _EVERY_SIGNAL)
+    except BaseException:  # noqa: BLE001 - of a handler that the cell has set, for a late signal
+        signal.pthread_sigmask(signal.SIG_BLOCK, _EVERY_SIGNAL)
     os.close(order.report)
+    return mask
 
 
 def _release_locks() -> None:
