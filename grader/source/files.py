@@ -102,8 +102,10 @@ def find_main(
     usual = [path for path in sources if stem(path).lower() in _USUAL_MAIN]
     if usual:
         return usual[-1]
-    unnamed = [path for path in sources if not _is_mentioned(path, files)]
-    return (unnamed or sources)[-1]
+    for form in (_MENTIONED, _LOADED):
+        if unnamed := [path for path in sources if not _is_mentioned(path, files, form)]:
+            return unnamed[-1]
+    return sources[-1]
 
 
 def stem(path: str) -> str:
@@ -119,9 +121,17 @@ def belong_together(files: Mapping[str, str], language: Language | None) -> bool
     return any(_is_mentioned(path, {main: files[main]}) for path in files if path != main)
 
 
-def _is_mentioned(path: str, files: Mapping[str, str]) -> bool:
+_MENTIONED = r"\b{name}\b"
+_LOADED = (
+    r"^[ \t]*(?:import|from|use|require\w*|source|\.)[ \t]+(?:[\w.:/]*[.:/])?{name}\b"
+    r"|[\"'](?:[\w./-]*/)?{name}(?:\.\w+)?[\"']"
+)
+"""A module by its name, or a path in quotes: not only a word, such as the name of a function."""
+
+
+def _is_mentioned(path: str, files: Mapping[str, str], form: str = _MENTIONED) -> bool:
     name = stem(path)
     if name == "__init__":  # Python names its folder
         return True
-    word = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
+    word = re.compile(form.replace("{name}", re.escape(name)), re.IGNORECASE | re.MULTILINE)
     return any(word.search(text) for other, text in files.items() if other != path)

@@ -74,6 +74,21 @@ def test_file_that_is_a_folder_and_too_many_files_are_refused() -> None:
             "lua", {"run.lua": "require('a')", "a.lua": "return 1"}, "run.lua", id="not mentioned"
         ),
         pytest.param(
+            "javascript",
+            {
+                "hello.js": "import { hello } from './parts.js'; hello()",
+                "parts.js": "export function hello() { return 'Hello you'; }",
+            },
+            "hello.js",
+            id="mentioned as a function",
+        ),
+        pytest.param(
+            "python",
+            {"sum.py": "from parts import add", "parts.py": "add = sum  # by sum"},
+            "sum.py",
+            id="mentioned in a comment",
+        ),
+        pytest.param(
             "python",
             {"start.py": "from p.a import f", "p/__init__.py": "", "p/a.py": ""},
             "start.py",
