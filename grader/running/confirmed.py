@@ -5,6 +5,7 @@ known to be of the suite as it is. A right submission fails the changed cases an
 A submission that manipulates the tests passes all of them.
 """
 
+import ast
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from grader.running.tally import Standing, State, Tally, TwinRun
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
 from grader.source.looseness import combined_bases, may_compare_loosely
+from grader.source.trees import module_tree
 from grader.twins import CaseKey, Lineup, Site, Twin, find_sites, propose, settled_ids
 
 _LUCK = 3
@@ -31,8 +33,15 @@ _LINE_UPS = 12
 _random = random.SystemRandom()
 
 
-def confirm(task: Task, slot: Slot, references: References) -> Graded:
+def confirm(task: Task, slot: Slot, references: References, *, by_choice: bool = False) -> Graded:
     """Run a suite in one process with the submission, as often as its passes need.
+
+    Args:
+        task: The submission and the suite.
+        slot: Where to run it.
+        references: What is known about references.
+        by_choice: Whether only this submission needs one process: the suite can be judged apart,
+            but the submission gave it something other than plain data.
 
     Raises:
         SuiteError: A case has no twin, and confirmed integrity is required.
@@ -43,7 +52,7 @@ def confirm(task: Task, slot: Slot, references: References) -> Graded:
     while True:
         usable = [site for site in sites if not any(key.base in without for key in site.cases)]
         confirmation = _Confirmation(
-            task, slot, references, Lineup(tests_of(task), usable, _random)
+            task, slot, references, Lineup(tests_of(task), usable, _random), by_choice=by_choice
         )
         try:
             return confirmation.graded()
@@ -70,7 +79,19 @@ class _UnknownRowsError(Exception):
 def _may_multiply_rows(tests: ScriptTests | PytestTests) -> bool:
     """Tell whether a suite may give its tests further parameters than those that mark them."""
     files = tests.files if isinstance(tests, PytestTests) else ()
-    return any(b"params" in file.content or b"generate_tests" in file.content for file in files)
+    return any(_multiplies_rows(file.content.decode("utf-8", "replace")) for file in files)
+
+
+def _multiplies_rows(source: str) -> bool:
+    """Tell whether a source gives `params` to a fixture, or generates tests."""
+    if "params" not in source and "generate_tests" not in source:
+        return False
+    tree = module_tree(source)
+    return tree is not None and any(
+        (isinstance(node, ast.keyword) and node.arg in ("params", None))
+        or (isinstance(node, ast.FunctionDef | ast.alias) and node.name.endswith("generate_tests"))
+        for node in ast.walk(tree)
+    )
 
 
 def _with_added_rows(found: _UnknownRowsError) -> Graded:
@@ -93,13 +114,16 @@ def _with_added_rows(found: _UnknownRowsError) -> Graded:
 class _Confirmation:
     """The runs of one submission."""
 
-    def __init__(self, task: Task, slot: Slot, references: References, lineup: Lineup) -> None:
+    def __init__(
+        self, task: Task, slot: Slot, references: References, lineup: Lineup, *, by_choice: bool
+    ) -> None:
         # A run that ended at its first failure would end where something was changed.
         self._task = replace(task, stop_early=False)
         self._stop_early = task.stop_early
         self._slot = slot
         self._references = references
         self._lineup = lineup
+        self._by_choice = by_choice
         self._trusted: set[CaseKey] = set()
         self._reference_runs: dict[Twin, TwinRun] = {}
         self._signs: set[Suspicion] = set()
@@ -120,7 +144,7 @@ class _Confirmation:
                 break
             latest = self._line_up(self._lineup.twins(doubtful), doubtful)
             found = found | latest
-        return self._graded(found)
+        return self._graded(self._as_it_is(found))
 
     def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
         """Return cases that passed, if others look guessed: these may be the lucky guesses.
@@ -153,6 +177,27 @@ class _Confirmation:
             if self._is_decided(wanted) and _have_ids(runs, wanted):
                 break
         return wanted
+
+    def _as_it_is(self, found: dict[CaseKey, Standing]) -> dict[CaseKey, Standing]:
+        """Return how cases stand after the suite has run once more, with nothing changed.
+
+        A pass before may be due to a change that ended another case early, or to chance. This run
+        comes last, so it tells the submission nothing that it could use.
+        """
+        passed = self._in(State.PASSED, found)
+        if all(found[key].clean for key in passed) or self._has_lost(found):
+            return found
+        last = self._run(Twin(tests=tests_of(self._task), changed=()))
+        return found | {
+            key: replace(
+                found[key],
+                state=State.FAILED,
+                result=last.ran.results.get(key, _not_run(found[key].result)),
+                run=last.ran,
+            )
+            for key in passed
+            if not last.passed(key)
+        }
 
     def _run(self, twin: Twin) -> TwinRun:
         ran = run_together(self._task, self._slot, twin.tests)
@@ -242,8 +287,10 @@ class _Confirmation:
     # ------------------------------------------------------------ the result
 
     def _graded(self, found: Mapping[CaseKey, Standing]) -> Graded:
+        if self._by_choice:
+            found = {key: self._with_proof(key, each) for key, each in found.items()}
         passed = {key for key, each in found.items() if each.state is State.PASSED}
-        is_confirmed = all(self._lineup.has(key) and key not in self._trusted for key in passed)
+        is_confirmed = all(self._lineup.shows(key) and key not in self._trusted for key in passed)
         if passed and not is_confirmed and self._task.require is Integrity.CONFIRMED:
             message = (
                 "refused, since require_integrity is confirmed: a case of the suite has no twin"
@@ -267,6 +314,21 @@ class _Confirmation:
             tampered=any(each.state is State.FORGED for each in found.values()),
             signs=frozenset(self._signs),
         )
+
+    def _with_proof(self, key: CaseKey, standing: Standing) -> Standing:
+        """Return how a case stands of which a pass must show that values are right.
+
+        A right program would have given plain data, or an object of which a change of the suite
+        shows that it does not equal everything.
+        """
+        if standing.state is not State.PASSED or self._lineup.shows_all(key):
+            return standing
+        words = (
+            "passed, but not with plain data, and nothing in the test can be changed to show that "
+            "its comparisons hold for the right values only"
+        )
+        result = replace(standing.result, verdict=Verdict.FAILED, feedback=words, evidence=None)
+        return replace(standing, state=State.FAILED, result=result)
 
 
 def _have_ids(runs: Sequence[TwinRun], keys: Collection[CaseKey]) -> bool:

@@ -101,6 +101,8 @@ class Standing:
     by chance; code that guesses what is changed does so for each wrong guess."""
     disturbed: bool = False
     """Whether something may have disturbed each of its runs."""
+    clean: bool = False
+    """Whether it passed unchanged in a run in which no case before it had ended at a change."""
 
 
 @dataclass(kw_only=True)
@@ -167,7 +169,8 @@ class Tally:
         def standing(state: State, *numbers: int, guessed: bool = False) -> Standing:
             runs = [self.runs[n].ran for n in (*numbers, *right, *wrong)]
             run = next(run for run in runs if key in run.results)
-            return Standing(state, run.results[key], run, guessed, disturbed)
+            clean = any(certain[n] for n in passed)
+            return Standing(state, run.results[key], run, guessed, disturbed, clean)
 
         sure_failures = [n for n in (*failed, *elsewhere) if certain[n]]
         if forged and failed:

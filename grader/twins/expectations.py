@@ -10,7 +10,9 @@ from random import SystemRandom
 
 from grader.source.allowed import EXPECT_ERRORS
 from grader.twins.closeness import OF_PANDAS, Closeness
+from grader.twins.computed import other_value
 from grader.twins.decoys import USUAL_TYPES
+from grader.twins.hidden import HiddenComparisons
 from grader.twins.literals import Place, leaves
 from grader.twins.names import Names, call_name
 from grader.twins.origins import Origins
@@ -21,6 +23,11 @@ from grader.twins.walk import Reached
 from grader.twins.witnesses import Witnesses
 
 Changes = tuple[tuple[Edit, ...], ...]
+
+_OTHER_VALUES = 3
+"""Other values for each side of a comparison that the tests compute."""
+
+_random = SystemRandom()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +44,23 @@ class Expectation:
     """The exceptions that must be raised."""
     turns: Changes = ()
     """Changes that make it expect the opposite."""
+    opposite: bool = False
+    """Whether the `turns` expect the opposite of a comparison. An object for which every comparison
+    is true fails that, like a right program."""
+    blind: bool = False
+    """Whether that may be so for each change, since the submission's side rests on comparisons."""
     telling: bool = False
     """Whether a reader may find the opposite less likely than the original."""
+    computed: bool = False
+    """Whether the `turns` replace what the tests certainly compute by another value."""
     oracle: ast.Name | None = None
     """The suite's own function whose result is expected, if its result is used for nothing else."""
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether an object for which every comparison is true meets it, and no change shows it."""
+        has_values = self.expected is not None or self.exceptions is not None
+        return self.blind or (self.opposite and not has_values)
 
 
 _OPPOSITE = {
@@ -91,20 +111,6 @@ _OPERATORS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
 }
 
 
-OTHER_VALUE = (
-    "(lambda v: not v if v.__class__ is (not 0).__class__ "
-    "else v + 1 if v.__class__ in ((0).__class__, (0.0).__class__) and v == v != v + 1 "
-    "else v + 'x' if v.__class__ is ''.__class__ "
-    "else [*v, lambda: 0] if v.__class__ is [].__class__ "
-    "else (*v, lambda: 0) if v.__class__ is ().__class__ "
-    "else {*v, lambda: 0} if v.__class__ is {0}.__class__ "
-    "else {**v, 'x': lambda: 0} if v.__class__ is {}.__class__ "
-    "else lambda: 0)("
-)
-"""Makes another value of the same type, if the type is a usual one. It uses no name that a
-submission could define. The function equals nothing else, since it is new."""
-
-
 class ExpectationReader:
     """Reads the expectations of one statement that a test reaches."""
 
@@ -133,6 +139,7 @@ class ExpectationReader:
         self._values = Values(names, reached.env)
         self._closeness = Closeness(names, self._values)
         self._origins = Origins(names, self._source)
+        self._hidden = HiddenComparisons(self._origins, own_methods)
 
     def read(self) -> Iterator[Expectation]:
         """Yield the expectations."""
@@ -152,8 +159,19 @@ class ExpectationReader:
     def _bound(self, node: ast.expr) -> Bound:
         return Bound(node, self._reached.env, self._source)
 
-    def _made(self, **fields: object) -> Expectation:
-        return Expectation(reached=self._reached, **fields)  # type: ignore[arg-type]
+    def _made(self, *asked: ast.expr, **fields: object) -> Expectation:
+        """Make an expectation.
+
+        Args:
+            *asked: The submission's side.
+            **fields: What else is known of it.
+        """
+        return Expectation(
+            reached=self._reached,
+            asked=asked[0] if asked else None,
+            blind=any(self._hidden.are_in(each, self._reached.env) for each in asked),
+            **fields,  # type: ignore[arg-type]
+        )
 
     # ------------------------------------------------------------ calls
 
@@ -162,7 +180,10 @@ class ExpectationReader:
         if name in EXPECT_ERRORS and call.args:
             is_own = name in self._own_methods
             if not is_own and (name != "raises" or self._names.library(call.func)):
-                yield self._made(exceptions=self._bound(call.args[0]))
+                yield replace(
+                    self._made(exceptions=self._bound(call.args[0])),
+                    blind=_is_of_assertions(call.args[0]),
+                )
             return
         if not is_assertion(call, self._names) or name in self._own_methods:
             return
@@ -170,7 +191,7 @@ class ExpectationReader:
             return
         if name in _LAST_CALLS:
             for argument in [*call.args, *(keyword.value for keyword in call.keywords)]:
-                yield self._made(expected=argument, asked=call.func)
+                yield self._made(call.func, expected=argument)
             return
         if name in ("assertTrue", "assertFalse") and call.args:
             yield from self._condition(call.args[0], holds=name == "assertTrue", call=call)
@@ -185,7 +206,7 @@ class ExpectationReader:
             if tolerance is not None:
                 yield from self._equal(*call.args[:2], tolerance=tolerance, turns=turns)
             else:
-                yield from self._turned(call.args, turns, telling=True)
+                yield from self._turned(call.args, turns, telling=True, opposite=True)
         elif (
             name in _CONDITIONS
             and len(call.args) >= 2
@@ -204,7 +225,12 @@ class ExpectationReader:
         elif name == "assertIsInstance" and len(call.args) >= 2:
             yield from self._instance(*call.args[:2], turns=turns)
         elif turns:
-            yield from self._turned(call.args or [call.func], turns, telling=name not in _COMMON)
+            yield from self._turned(
+                call.args or [call.func],
+                turns,
+                telling=name not in _COMMON,
+                opposite=name in _COMPARING,
+            )
 
     def _renamed(self, call: ast.Call, names: tuple[str, ...]) -> Changes:
         """Return the edits that replace the called method by others of the same object."""
@@ -273,8 +299,8 @@ class ExpectationReader:
         if isinstance(test, ast.BoolOp | ast.Constant | ast.Name):
             return None
         witnesses = Witnesses(self._names, self._reached.env, self._source)
-        changes = witnesses.changes(test, SystemRandom())
-        return self._made(turns=changes, asked=test) if changes else None
+        changes = witnesses.changes(test, _random)
+        return self._made(*witnesses.asked(test), turns=changes) if changes else None
 
     def _comparison(
         self,
@@ -289,7 +315,7 @@ class ExpectationReader:
         turns = renamed or self._other_operator(left, op, right)
         if not holds and not isinstance(op, ast.NotEq):
             # Another operator may leave the condition false: neither 3 < 3 nor 3 > 3 holds.
-            yield from self._turned([left, right], renamed)
+            yield from self._turned([left, right], renamed, opposite=True)
             return
         match op:
             case ast.NotEq() if not holds:
@@ -307,7 +333,11 @@ class ExpectationReader:
             ) is not None:
                 yield from self._equal(*pair[:2], tolerance=pair[2], turns=turns)
             case _:
-                yield from self._turned([left, right], turns)
+                yield from self._turned(
+                    [left, right],
+                    turns,
+                    opposite=not isinstance(op, ast.IsNot | ast.NotEq | ast.NotIn),
+                )
 
     def _other_operator(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Changes:
         start, end = self._source.span(left)[1], self._source.span(right)[0]
@@ -353,30 +383,33 @@ class ExpectationReader:
         turned = partial(self._turned, [left, right], telling=True)
         left, right, within = self._closeness.of_sides(left, right, tolerance, self._reached.env)
         if within is None:
-            yield from turned(turns)
+            yield from turned(turns, opposite=True)
             return
-        others = self._with_another(left, right, within) if turns else ()
+        others, is_sure = self._with_another(left, right, within) if turns else ((), False)
         for asked, expected in ((left, right), (right, left)):
             if self._is_constant(asked):
                 continue
             if next(self.leaves(expected), None) is not None:
                 other = self._as_data(expected)
+                changes = (other,) if other is not None else others
                 yield self._made(
+                    asked,
                     expected=expected,
-                    asked=asked,
                     tolerance=within,
-                    turns=(other,) if other is not None else others or turns,
+                    turns=changes or turns,
+                    opposite=not changes,
                     telling=True,
+                    computed=other is None and is_sure,
                     oracle=oracle,
                 )
                 return
         for expected in (right, left):
             other = self._as_data(expected)
             if other is not None:
-                yield self._made(turns=(other,), asked=left, telling=True)
+                yield self._made(left, right, turns=(other,), telling=True)
                 return
-        for each in turned(others or turns):
-            yield replace(each, oracle=oracle)
+        for each in turned(others or turns, opposite=not others):
+            yield replace(each, oracle=oracle, computed=is_sure)
 
     def _oracle(self, side: ast.expr, tolerance: Tolerance) -> ast.Name | None:
         """Return the suite's own function whose bare result is one side of a comparison."""
@@ -393,22 +426,27 @@ class ExpectationReader:
             case _:
                 return None
 
-    def _with_another(self, left: ast.expr, right: ast.expr, tolerance: Tolerance) -> Changes:
+    def _with_another(
+        self, left: ast.expr, right: ast.expr, tolerance: Tolerance
+    ) -> tuple[Changes, bool]:
         """Return edits that each replace one side of a comparison by another value.
 
-        If the side that stays is an object that equals everything, the changed case passes and
-        shows that. A comparison for inequality would fail, as for an honest program. So the side
-        is replaced that the tests compute; if neither certainly is that, either side.
+        An object that equals everything passes this if it is the other side, but not a comparison
+        for inequality. So what is replaced is what the tests compute, or either side if neither
+        certainly is that. Also return whether one certainly is.
         """
-        env = self._reached.env
-        own = [side for side in (right, left) if self._origins.is_own(side, env)]
-        if tolerance != EXACT or len(own) == 2:
-            return ()
-        spans = [self._source.span(s) for s in own or (right, left) if self._source.holds(s)]
-        return tuple(
-            (Edit(start=start, end=start, text=OTHER_VALUE), Edit(start=end, end=end, text=")"))
-            for start, end in spans
-        )
+        own = [side for side in (right, left) if self._origins.is_own(side, self._reached.env)]
+        if len(own) == 2:
+            return (), False
+        found = []
+        for side in own or (right, left):
+            if self._source.holds(side):
+                start, end = self._source.span(side)
+                for _ in range(_OTHER_VALUES):
+                    before, after = other_value(_random, tolerance)
+                    edits = Edit(start=start, end=start, text=before)
+                    found.append((edits, Edit(start=end, end=end, text=after)))
+        return tuple(found), bool(own)
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
         """Return edits that replace an instance of the submission's class by a tuple.
@@ -435,7 +473,7 @@ class ExpectationReader:
     ) -> Iterator[Expectation]:
         for asked, expected in ((left, right), (right, left)):
             if isinstance(expected, ast.Constant) and isinstance(expected.value, bool):
-                yield self._made(expected=expected, asked=asked, turns=turns)
+                yield self._made(asked, expected=expected, turns=turns)
                 return
         yield from self._turned([left, right], turns)
 
@@ -451,7 +489,7 @@ class ExpectationReader:
             taken = {_LAYOUTS[name] for name in known if name in _LAYOUTS}
             others = [name for name in USUAL_TYPES if _LAYOUTS[name] not in taken]
             swaps = tuple((Edit(start=start, end=end, text=other),) for other in others)
-            yield self._made(turns=swaps, asked=value)
+            yield self._made(value, turns=swaps)
         else:
             yield from self._turned([value], turns, telling=True)
 
@@ -461,9 +499,10 @@ class ExpectationReader:
         turns: Changes,
         *,
         telling: bool = False,
+        opposite: bool = False,
     ) -> Iterator[Expectation]:
         if turns and not all(map(self._is_constant, asked)):
-            yield self._made(turns=turns, asked=asked[0], telling=telling)
+            yield self._made(*asked, turns=turns, telling=telling, opposite=opposite)
 
     def _is_constant(self, node: ast.expr) -> bool:
         return self._values.is_known(node)
@@ -473,6 +512,15 @@ class ExpectationReader:
     def leaves(self, expected: ast.expr) -> Iterator[Place]:
         """Yield the literals of an expected value that can be changed."""
         yield from leaves(self._bound(expected), self._names, everything=self._everything)
+
+
+def _is_of_assertions(kind: ast.expr) -> bool:
+    """Tell whether an expected exception is that of a failed assertion inside."""
+    return any(
+        isinstance(each, ast.Name | ast.Attribute)
+        and getattr(each, "id", getattr(each, "attr", "")) in ("AssertionError", "failureException")
+        for each in ast.walk(kind)
+    )
 
 
 def _is_equality(test: ast.expr) -> bool:
@@ -496,4 +544,8 @@ _LAYOUTS: dict[str | None, str] = {
 _COMMON = frozenset(
     "assertIsNone assertIsNotNone assertIn assertNotIn assertIs assertIsNot".split()
 )
+_COMPARING = frozenset(
+    "assertIn assertGreater assertGreaterEqual assertLess assertLessEqual".split()
+)
+"""Assertions that hold for few values. Most wrong values pass a test for inequality anyway."""
 _COMMON |= {"assertGreater", "assertGreaterEqual", "assertLess", "assertLessEqual"}

@@ -68,7 +68,20 @@ class Lineup:
 
     def has(self, key: CaseKey) -> bool:
         """Tell whether a case can change."""
-        return key in self._unit_of or key.test in self._unit_of
+        return self._unit(key) is not None
+
+    def shows(self, key: CaseKey) -> bool:
+        """Tell whether a case can change so that an object that equals everything still passes."""
+        unit = self._unit(key)
+        return unit is not None and not any(site.blind for site in unit.sites)
+
+    def shows_all(self, key: CaseKey) -> bool:
+        """Tell whether that is so for each expectation of a case."""
+        unit = self._unit(key)
+        return self.shows(key) and unit is not None and not any(s.has_blind for s in unit.sites)
+
+    def _unit(self, key: CaseKey) -> Unit | None:
+        return self._unit_of.get(key) or self._unit_of.get(key.test)
 
     def twins(self, keys: Collection[CaseKey] | None = None) -> Iterator[Twin]:
         """Yield suites in a secret order; each expectation has each of its values equally often.
@@ -83,8 +96,7 @@ class Lineup:
     def _units(self, keys: Collection[CaseKey] | None) -> list[Unit]:
         if keys is None:
             return [*self._values]
-        found = (self._unit_of.get(key) or self._unit_of.get(key.test) for key in keys)
-        return [*dict.fromkeys(unit for unit in found if unit is not None)]
+        return [*dict.fromkeys(unit for unit in map(self._unit, keys) if unit is not None)]
 
     def _column(self, unit: Unit, runs: int) -> list[Pick | None]:
         """Return the value of a unit in each run. As far as possible, all occur equally often."""

@@ -59,12 +59,12 @@ def leaves(
                 yield source, node
             for item in items:
                 yield from deeper(replace(bound, node=item))
-        case ast.Dict(keys=keys, values=values):
-            if not keys:
+        case ast.Dict(values=values):
+            # Not the keys: the tests themselves may have made those of the other side.
+            if not values:
                 yield source, node
-            for each in [*values, *keys]:
-                if each is not None:
-                    yield from deeper(replace(bound, node=each))
+            for each in values:
+                yield from deeper(replace(bound, node=each))
         case ast.BinOp(left=left, right=right):
             yield from deeper(replace(bound, node=left))
             yield from deeper(replace(bound, node=right))

@@ -12,7 +12,7 @@ from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
 from grader.twins.values import Bound
 
-_LIBRARIES = frozenset(
+LIBRARIES = frozenset(
     # `test` is Python's own, too, with helpers for tests.
     {*sys.stdlib_module_names, "test", "hypothesis", "numpy", "pandas", "pytest", "scipy"}
 )
@@ -50,7 +50,7 @@ class Origins:
             return self.is_own(bound.node, bound.env, depth)
         library = self.names.library(node)
         if library is not None:
-            return library.partition(".")[0] in _LIBRARIES or any(
+            return library.partition(".")[0] in LIBRARIES or any(
                 library.startswith(f"{module}.") for module in self.names.own_modules
             )
         if self.names.builtin(node) is not None:
@@ -140,7 +140,7 @@ def _imports_only(source: SuiteSource, modules: Collection[str]) -> bool:
                 continue
         for name in imported:
             top = name.partition(".")[0]
-            if (top not in _LIBRARIES and name not in modules) or top in _IMPORTERS:
+            if (top not in LIBRARIES and name not in modules) or top in _IMPORTERS:
                 return False
     return True
 

@@ -33,13 +33,15 @@ class Proposal:
 
 
 def propose(tests: ScriptTests | PytestTests, rng: Random) -> Proposal:
-    """Propose a change for each case that has no certain change, or only telling ones.
+    """Propose a change for each case that has no certain change without flaws.
 
     Args:
         tests: The suite.
         rng: The source of the secret.
     """
-    known = {key for site in find_sites(tests) if not site.telling for key in site.cases}
+    known = {
+        key for site in find_sites(tests) if not (site.blind or site.telling) for key in site.cases
+    }
     found: dict[CaseKey, list[Site]] = {}
     with suppress(RecursionError):
         for site in sites_of(tests, rng, everything=True):

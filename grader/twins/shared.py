@@ -11,8 +11,8 @@ from random import Random
 
 from grader.source.names import Function
 from grader.twins.cases import CaseKey
+from grader.twins.computed import other_value
 from grader.twins.decoys import Pool, decoys, parsed
-from grader.twins.expectations import OTHER_VALUE
 from grader.twins.found import Found, Shared
 from grader.twins.site import Site, statement_at, statement_of
 from grader.twins.source import Edit, SuiteSource
@@ -46,12 +46,14 @@ def shared_sites(
                 by_shared.setdefault(shared, []).append(each)
     for shared, users in by_shared.items():
         if isinstance(shared.node, Function):
-            yield from _of_oracle(shared, shared.node, users)
+            yield from _of_oracle(shared, shared.node, users, rng)
         elif not joint and len(users) <= _MOST_USERS:
             yield from _of_constant(shared, shared.node, users, pool, rng, most)
 
 
-def _of_oracle(shared: Shared, oracle: Function, users: Sequence[Found]) -> Iterator[Site]:
+def _of_oracle(
+    shared: Shared, oracle: Function, users: Sequence[Found], rng: Random
+) -> Iterator[Site]:
     """Yield the site of a function whose results are only expected."""
     expecting = [each for each in users if each.expectation.oracle in _loads(shared)]
     certain = {each.expectation.oracle for each in expecting}
@@ -59,13 +61,14 @@ def _of_oracle(shared: Shared, oracle: Function, users: Sequence[Found]) -> Iter
         return
     source = expecting[0].expectation.reached.source
     edits: list[Edit] = []
+    before, after = other_value(rng)
     for node in _returns(oracle):
         if node.value is None:
             return
         start, end = source.span(node.value)
         edits += [
-            Edit(start=start, end=start, text=f"{OTHER_VALUE}("),
-            Edit(start=end, end=end, text="))"),
+            Edit(start=start, end=start, text=f"{before}("),
+            Edit(start=end, end=end, text=f"){after}"),
         ]
     yield _site(shared.uses, expecting, [tuple(edits)], telling=True)
 
@@ -203,5 +206,6 @@ def _site(
         changes=tuple(changes),
         certain=True,
         telling=telling,
+        blind=any(user.expectation.blind for user in users),
         shared=True,
     )

@@ -1,7 +1,7 @@
 """A site: an expectation of a suite, with the ways to change it."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from grader.twins.cases import CaseKey
@@ -35,10 +35,28 @@ class Site:
     """Whether a right program certainly fails after a change, by the form of the expectation."""
     telling: bool
     """Whether a reader of the changed source may guess that it was changed."""
+    blind: bool = False
+    """Whether an object for which every comparison is true may fail it, like a right program."""
+    has_blind: bool = False
+    """Whether its cases have expectations of which each change is blind."""
+    computed: bool = False
+    """Whether it replaces what a test certainly computes. Then the right value may still be found
+    elsewhere, but the change itself tells nothing."""
     shared: bool = False
     """Whether it is a change of what the tests share, and not of one test."""
     raises: bool = False
     """Whether an exception is expected. Then a right program fails by its own exception."""
+
+    @property
+    def flaws(self) -> tuple[bool, bool]:
+        """What is wrong with it; of several sites of a case, those with the least are used."""
+        return self.blind, self.telling and not self.computed
+
+
+def least_flawed(sites: Sequence[Site]) -> list[Site]:
+    """Return the sites with the fewest flaws."""
+    least = min((site.flaws for site in sites), default=None)
+    return [site for site in sites if site.flaws == least]
 
 
 def statements_between(

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from random import Random, SystemRandom
@@ -16,7 +16,7 @@ from grader.twins.found import Found
 from grader.twins.literals import named_expression
 from grader.twins.mentions import function_around
 from grader.twins.shared import shared_sites
-from grader.twins.site import Site, statements_between
+from grader.twins.site import Site, least_flawed, statements_between
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.tests import find_expectations
 from grader.twins.values import Values
@@ -84,11 +84,14 @@ def sites_of(
         kept: list[Site] = []
         for each in rng.sample(expectations, len(expectations)):
             kept += maker.sites(each)
-            if sum(not site.telling for site in kept) >= _SITES_A_CASE:
+            if sum(not any(site.flaws) for site in kept) >= _SITES_A_CASE:
                 break
-        if everything or any(not site.telling for site in kept):
+        if everything:
             kept = [site for site in kept if not site.telling]
+        kept = least_flawed(kept)
+        has_blind = any(each.expectation.is_blind for each in expectations)
         for site in kept[:_SITES_A_CASE]:
+            site = replace(site, has_blind=has_blind)
             key = (site.source, site.changes, site.cases)
             if key not in seen:
                 seen.add(key)
@@ -174,7 +177,9 @@ class _SiteMaker:
         literal = [
             site
             for place, changes, named in changed
-            for site in self._site(found, place, changes, telling=telling or named)
+            for site in self._site(
+                found, place, changes, telling=telling or named, blind=expectation.blind
+            )
         ]
         yield from literal
         if expectation.exceptions is not None:
@@ -188,11 +193,24 @@ class _SiteMaker:
                     tuple(Edit(start=a, end=b, text=text) for a, b in [(start, end), *again])
                     for text in others
                 ]
-                yield from self._site(found, place[0], swaps, telling=not likely, raises=True)
+                yield from self._site(
+                    found,
+                    place[0],
+                    swaps,
+                    telling=not likely,
+                    blind=expectation.blind,
+                    raises=True,
+                )
         if expectation.turns and not literal:
             turns = rng.sample(expectation.turns, len(expectation.turns))
-            telling = telling or expectation.telling
-            yield from self._site(found, expectation.reached.source, turns, telling=telling)
+            yield from self._site(
+                found,
+                expectation.reached.source,
+                turns,
+                telling=telling or expectation.telling,
+                blind=expectation.blind or expectation.opposite,
+                computed=expectation.computed,
+            )
 
     def _site(
         self,
@@ -201,6 +219,8 @@ class _SiteMaker:
         changes: Sequence[tuple[Edit, ...]],
         *,
         telling: bool,
+        blind: bool = False,
+        computed: bool = False,
         raises: bool = False,
     ) -> Iterator[Site]:
         """Yield a site with those changes that affect no other cases than the known ones."""
@@ -223,6 +243,8 @@ class _SiteMaker:
             changes=tuple(usable),
             certain=self.certain,
             telling=telling,
+            blind=blind,
+            computed=computed,
             raises=raises,
         )
 

@@ -6,7 +6,7 @@ from random import Random
 
 from grader.model import PytestTests, ScriptTests
 from grader.twins.cases import CaseKey, keys_of
-from grader.twins.site import Site
+from grader.twins.site import Site, least_flawed
 from grader.twins.sites import find_sites
 from grader.twins.source import Edit
 
@@ -89,10 +89,10 @@ def find_units(sites: Sequence[Site], rng: Random) -> tuple[Unit, ...]:
 def _preferred(sites: Sequence[Site]) -> Iterator[Site]:
     """Yield sites, except those whose cases have better ones.
 
-    Sites that are not telling are better, and so are those of one test. Of the telling ones, those
-    that change what the tests share are better.
+    Sites without flaws are better, and so are those of one test. Of the flawed ones, those that
+    change what the tests share are better.
     """
-    better = [site for site in sites if not (site.telling or site.shared)]
+    better = [site for site in sites if not (site.blind or site.telling or site.shared)]
     good = {name for site in better for name in _names(site)}
     kept: set[tuple[CaseKey, ...]] = set()
     taken: set[CaseKey] = set()
@@ -125,9 +125,8 @@ def _rows(base: str, count: int) -> list[CaseKey]:
 
 
 def _alone(sites: Iterable[Site], key: CaseKey) -> list[Site]:
-    """Return the sites of one case alone, without telling ones if there are others."""
-    own = [site for site in sites if site.cases == (key,)]
-    return [site for site in own if not site.telling] or own
+    """Return the sites of one case alone."""
+    return least_flawed([site for site in sites if site.cases == (key,)])
 
 
 def confirmable(tests: ScriptTests | PytestTests, cases: Collection[str]) -> frozenset[str]:

@@ -90,7 +90,8 @@ _LIBRARY: dict[str, Callable[..., Any]] = {
     "pathlib.PurePosixPath": PurePosixPath,
 }
 _STRUCTURED = frozenset(
-    ["numpy.array", "numpy.asarray", "pandas.DataFrame", "pandas.Series", "pandas.Index"]
+    "numpy.array numpy.asarray pandas.DataFrame pandas.Index pandas.Series "
+    "unittest.mock.call".split()
 )
 _METHODS = frozenset("lower upper strip split join encode title format replace splitlines".split())
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

@@ -60,10 +60,7 @@ class Witnesses:
 
     def changes(self, test: ast.expr, rng: Random) -> tuple[tuple[Edit, ...], ...]:
         """Return changes of a condition that a right program fails."""
-        try:
-            asked = [*self._asked(test)]
-        except _Unknown:
-            return ()
+        asked = self.asked(test)
         if not asked or len({ast.dump(node) for node in asked}) != 1:
             return ()
         literals = [node for node in self._literals(test) if self._source.holds(node)]
@@ -96,6 +93,13 @@ class Witnesses:
                 if len(found) == _MOST_CHANGES:
                     break
         return tuple(found)
+
+    def asked(self, test: ast.expr) -> list[ast.expr]:
+        """Return the parts of a condition that are unknown; none if it cannot be computed."""
+        try:
+            return [*self._asked(test)]
+        except _Unknown:
+            return []
 
     def _edit(self, node: ast.expr, other: Any) -> Edit:
         start, end = self._source.span(node)

@@ -79,3 +79,27 @@ def test_failure_of_a_change_is_not_taken_for_one_of_the_program(slot: Slot, sui
         graded = grade(slot, suite, suite.right)
         assert not graded.tampered
         assert passed(graded.cases) == {case.id for case in graded.cases}, verdicts(graded.cases)
+
+
+STACK = """
+class Stack:
+    items = []
+    def push(self, item):
+        self.items.append(item)
+    def __len__(self):
+        return len(self.items)
+"""
+
+
+def test_pass_that_is_due_to_the_early_end_of_another_case_does_not_count(slot: Slot) -> None:
+    """The stacks share their items, so in plain Python the second case to push fails."""
+    cases = [
+        "s = Stack()\nassert len(s) == 0\ns.push(7)\nassert s.items == [7]",
+        "s = Stack()\ns.push(8)\nassert len(s) == 1",
+        "assert Stack().items is not None\nassert repr(Stack)[0] == '<'",
+    ]
+    right = STACK.replace("    items = []", "    def __init__(self): self.items = []")
+    suite = Suite(right=right, cases=cases)
+    for _ in range(12):
+        assert len(passed(grade(slot, suite, right).cases)) == 3
+        assert passed(grade(slot, suite, STACK).cases) <= {"0", "2"}

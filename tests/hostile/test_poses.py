@@ -158,6 +158,59 @@ SUITES |= {
     ),
 }
 
+SUITES |= {
+    "all": Suite(right=SQUARE, cases=["assert all(f(x) == y for x, y in [(3, 9), (4, 16)])"]),
+    "none": Suite(right=SQUARE, cases=["assert not any(f(x) != y for x, y in [(3, 9), (4, 16)])"]),
+    "count": Suite(right=SQUARE, cases=["assert sum(f(x) == x * x for x in (3, 4)) == 2"]),
+    "failures": Suite(
+        right=SQUARE,
+        module=IMPORTED + "def test_all():\n    bad = []\n"
+        "    for x, y in [(3, 9), (4, 16)]:\n        if f(x) != y:\n            bad.append(x)\n"
+        "    assert bad == []\n",
+    ),
+    "length, then items": Suite(
+        right=SQUARE,
+        module=IMPORTED + "def test_all():\n    got, want = [f(3), f(4)], [9, 16]\n"
+        "    assert len(got) == len(want)\n"
+        "    assert all(a == b for a, b in zip(got, want))\n",
+    ),
+    "helper": Suite(
+        right=SQUARE,
+        module=IMPORTED + "def same(a, b): return a == b\n"
+        "def test_f(): assert same(f(3), 9)\ndef test_g(): assert same(f(4), 16)\n",
+    ),
+    "table of the class": Suite(
+        right=SQUARE,
+        module=IMPORTED + "class TestF:\n    table = [(3, 9), (4, 16)]\n"
+        "    def test_all(self):\n        for x, y in self.table:\n            assert f(x) == y\n",
+    ),
+    "index": Suite(
+        right=SQUARE,
+        module=IMPORTED + "def test_all():\n    xs, ys = [3, 4], [9, 16]\n"
+        "    for i in range(len(xs)):\n        assert f(xs[i]) == ys[i]\n",
+    ),
+    "set up": Suite(
+        right="def f(n):\n    return [i * i for i in range(n)]\n",
+        module=IMPORTED + "import unittest\nclass TestF(unittest.TestCase):\n"
+        "    def setUp(self): self.want = [0, 1, 4]\n"
+        "    def test_f(self): self.assertEqual(f(3), self.want)\n",
+    ),
+    "computed": Suite(
+        right="def f(xs):\n    return sorted(xs)\n",
+        module=IMPORTED + "def test_f():\n    xs = [3, 1, 2]\n    assert f(xs) == sorted(xs)\n",
+    ),
+    "computed, after its length": Suite(
+        right="def f(xs):\n    return sorted(xs)\n",
+        module=IMPORTED + "def test_f():\n    xs = [3, 1, 2]\n    got = f(xs)\n"
+        "    assert len(got) == 3\n    assert got == sorted(xs)\n",
+    ),
+    "dict of computed": Suite(
+        right="def f(text):\n    return {c: text.count(c) for c in text}\n",
+        module=IMPORTED + "def test_f():\n    text = 'abca'\n"
+        "    assert f(text) == {c: text.count(c) for c in text}\n",
+    ),
+}
+
 # Everything that a number, a text or a container can be asked, answered to please: what is not
 # said on the spot is said by the next object, which by then knows what is expected.
 YES = """
@@ -479,6 +532,23 @@ def f(x):
     sys.modules["test_solution"].TABLE.update({3: I(7), 4: I(7)})
     return I(7)
 """),
+    *((name, "an object that equals everything", YES + "def f(*args): return Yes()")
+      for name in ("all", "none", "count", "failures", "length, then items", "helper",
+                   "table of the class", "index", "set up", "computed")),
+    *((name, "a list of what equals everything", YES + "def f(xs): return [Yes(), Yes(), Yes()]")
+      for name in ("set up", "computed", "computed, after its length")),
+    ("dict of computed", "a dict of what equals everything",
+     YES + "def f(text): return {c: Yes() for c in text}"),
+    *((name, "an object that equals what holds no function", """
+def has_function(value):
+    if isinstance(value, (list, tuple)):
+        return any(map(has_function, value))
+    return callable(value)
+class Any:
+    def __eq__(self, other): return not has_function(other)
+    def __ne__(self, other): return has_function(other)
+def f(*args): return Any()
+""") for name in ("set up", "computed")),
     ("numpy", "a list of differences of zero size", ZERO + "def f(x): return [Zero(), Zero()]"),
 ]  # fmt: skip
 

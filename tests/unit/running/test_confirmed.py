@@ -119,9 +119,11 @@ def test_right_program_is_confirmed_in_runs_that_expect_each_value_equally_often
     assert all(case.verdict is Verdict.PASSED for case in graded.cases)
     runs = {6: 6, 9: 3}.get(one_of, 2)
     for number, values in sys.expected.items():  # type: ignore[attr-defined]
-        assert number**2 in values
-        assert set(Counter(values).values()) == {1}
-        assert len(values) == runs
+        in_line_up, last = values[:runs], values[runs:]
+        assert number**2 in in_line_up
+        assert set(Counter(in_line_up).values()) == {1}
+        assert len(in_line_up) == runs
+        assert last in ([], [number**2])
 
 
 def test_cases_that_a_liar_has_guessed_are_not_paid_either(slot: Slot) -> None:
@@ -297,9 +299,9 @@ class CountingSlot:
     [
         ("", 1),
         ("def square(n): return missing", 1),
-        ("class Square(int): ...\ndef square(n): return Square(n * n)", 2),
+        ("class Square(int): ...\ndef square(n): return Square(n * n)", 3),
         ("class Square(int): ...\ndef square(n): return Square(n * n + 1)", 2),
-        ("class Square(int): ...\ndef square(n): return Square(n * n + 1000 * (n > 10))", 4),
+        ("class Square(int): ...\ndef square(n): return Square(n * n + 1000 * (n > 10))", 5),
         # Returns what changed cases expect more often than other wrong programs.
         ("class Square(int): ...\ndef square(n): return Square(n * n + (n > 10))", 12),
     ],

@@ -41,7 +41,7 @@ def changed_values(text: str, seed: int) -> Iterator[tuple[str, Any]]:
     source = f"assert f(1) == {text}\nassert f(2) == [7, 'other']"
     for site in sites_of(script(source), seeded(seed)):
         for change in site.changes:
-            if all(edit.text not in ("!=", "==") for edit in change):
+            if not any(edit.text.startswith(("!=", "==", "(lambda")) for edit in change):
                 after = edited(source.encode(), change).decode()
                 first = ast.parse(after).body[0]
                 assert isinstance(first, ast.Assert)
