@@ -183,6 +183,7 @@ _ASSERTIONS = Assertions(
     start=re.compile(
         r"(?P<expected_first>\bassert\.Equal\s*\()|(?P<condition>\bassert\.True\s*\()"
         r"|(?P<denial>\bassert\.False\s*\()|(?P<close>\bassert\.InDelta\s*\()"
+        r"|(?P<unequal>\bassert\.NotEqual\s*\()"
         r"|(?P<unknown>\bassert\.\w+\s*\()"
     ),
     expected="likeForTests(func() { _ = {actual} }, {expected})",

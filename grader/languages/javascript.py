@@ -155,7 +155,11 @@ _TESTS = TranslatedTests(
 )
 
 _ASSERTIONS = Assertions(
-    start=re.compile(r"(?P<condition>\bconsole\.assert\s*\()"),
+    start=re.compile(
+        r"(?P<condition>\bconsole\.assert\s*\(|(?<![\w.])assert(?:\.ok)?\s*\()"
+        r"|(?P<actual_first>(?<![\w.])assert\.(?:equal|deepEqual|strictEqual|deepStrictEqual)\s*\()"
+        r"|(?P<unequal>(?<![\w.])assert\.not\w*Equal\s*\()"
+    ),
     truth="!!({})",
     prepare=lambda source: source.replace("Math.random(", "randomForTests("),
     stub=lambda _begun, name: f"{_STAND_IN}function {name}() {{ return standIn; }}",

@@ -204,8 +204,9 @@ class Assertions:
     to its condition. The name of the group that matched is its form.
 
     `condition`: a condition and perhaps a message. `denial`: a condition that must be false.
-    `actual_first`, `expected_first`: two values. `close`: the expected value, the other one and
-    their tolerance. `listed`: a list of conditions. `unknown`: not supported.
+    `actual_first`, `expected_first`: two values. `unequal`: two that must differ. `close`: the
+    expected value, the other one and their tolerance. `listed`: a list of conditions. `unknown`:
+    not supported.
     """
     comments: str = r"//[^\n]*|/\*.*?\*/"
     """A pattern of comments."""

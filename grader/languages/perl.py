@@ -70,7 +70,7 @@ def prepare_tests(source: str) -> str:
 _ASSERTIONS = Assertions(
     start=re.compile(
         r"(?P<condition>\bdie\b[^;\n]*?\bunless\b|\bok\s*\()|(?P<denial>\bdie\b[^;\n]*?\bif\b)"
-        r"|(?P<actual_first>\bis(?:_deeply)?\b\s*\(?)"
+        r"|(?P<actual_first>\bis(?:_deeply)?\b\s*\(?)|(?P<unequal>\bisnt\b\s*\(?)"
     ),
     comments=r"(?<!\$)#[^\n]*",
     truth="!!({})",

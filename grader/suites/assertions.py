@@ -473,6 +473,8 @@ class _Reader:
             self._refuse(whole)
         actual, expected = parts[:2] if form == "actual_first" else parts[1::-1]
         pair = self._pair(actual, expected)
+        if form == "unequal":
+            return [pair._replace(relation="!=")]
         return [pair if within is None else pair._replace(within=within)]
 
     def _conditions(self, condition: Code) -> list[_Pair]:
@@ -598,7 +600,8 @@ class _Reader:
             actual, expected = other, actual.text
         while (inner := actual.inside(_BRACKET)) is not None:
             actual = inner
-        self._require_value(actual)
+        if not self._is_value(self._without_functions(actual)):
+            self._refuse(actual.text)
         return _Pair(actual.text, expected, within)
 
     def _related(self, condition: Code, *, denied: bool = False) -> _Pair | None:

@@ -98,3 +98,10 @@ def test_maps_of_rust_are_compared_without_their_order(grader: Grader) -> None:
     code = code.replace("to_string(), 2)", "to_string(), 3)")
     wrong = grader.grade(Submission(id="wrong", completion=f"```rust\n{code}\n```", suite=suite))
     assert wrong.verdict == "failed", wrong.feedback
+
+
+def test_answer_in_rust_may_repeat_imports_of_crates_that_the_row_has(grader: Grader) -> None:
+    label = LABELS["rust"]
+    code = f"use rand::Rng;\nuse regex::Regex;\n{label['prompt']}{label['canonical_solution']}"
+    report = grade(grader, "rust", code)
+    assert report.verdict == "passed", report.feedback

@@ -25,9 +25,6 @@ _IMPORT = re.compile(
     r"|#include[^\n]*)",
     re.MULTILINE,
 )
-_CRATE = re.compile(r"^[ \t]*use (?:rand|regex|md5)\b[^\n]*\n", re.MULTILINE)
-"""HumanEval-X imports these in all rows for Rust. rustc alone does not have them, and very few
-solutions need them."""
 _END = re.compile(r"(?<![ \t])[ \t]*[{;]?[ \t]*(?://.*)?\Z")
 """What may follow a function's head in the last line of a prompt."""
 _NAME = re.compile(r"(\w+)\s*(?:=\s*(?:async\s*)?)?(?:<[^<>()]*>)?\(")
@@ -49,8 +46,8 @@ def read(row: Row) -> TestSuite:
             f"{', '.join((languages.PYTHON, *known))}"
         )
         raise LabelError(message)
-    prompt = _CRATE.sub("", fields.text(row, "prompt"))
-    declaration = _CRATE.sub("", fields.optional_text(row, "declaration") or "")
+    prompt = fields.text(row, "prompt")
+    declaration = fields.optional_text(row, "declaration") or ""
     if not Code.of(prompt, language.assertions.comments).text.strip():
         prompt += declaration
     prompt = f"{prompt.rstrip()}\n"

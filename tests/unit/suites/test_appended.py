@@ -117,6 +117,12 @@ def test_submission_sees_nothing_of_what_is_expected(language: str) -> None:
             id="name that is declared before",
         ),
         pytest.param(
+            "typescript", "assert.strictEqual(twice(2), 4);", "twice(2)", "4", None, id="Node"
+        ),
+        pytest.param(
+            "c", "assert(fabs(sqrt(twice(2)) - 4) < 0.1);", "sqrt(twice(2))", "4", 0.1, id="root"
+        ),
+        pytest.param(
             "cpp", "assert(sorted(twice(2)) == 4);", "sorted(twice(2))", "4", None, id="function"
         ),
         pytest.param("lua", "local a = twice(2)\nassert(#a == 4)", "#a", "4", None, id="length"),
@@ -380,6 +386,12 @@ def test_random_numbers_of_the_tests_are_their_own(language: str, source: str, o
         ),
         pytest.param("lua", "assert(not (twice(2) == 5))", "!=", "5", id="not equal"),
         pytest.param("php", "assert(twice(2) !== 5);", "!=", "5", id="PHP"),
+        pytest.param("go", "assert.NotEqual(5, twice(2))", "!=", "5", id="Go"),
+        pytest.param("rust", "assert_ne!(twice(2), 5);", "!=", "5", id="Rust"),
+        pytest.param("perl", "isnt(twice(2), 5);", "!=", "5", id="Perl"),
+        pytest.param(
+            "javascript", "assert.notDeepStrictEqual(twice(2), 5)", "!=", "5", id="JavaScript"
+        ),
         pytest.param(
             "javascript", "console.assert(Math.abs(twice(2) < 5))", "<", "5", id="size of a truth"
         ),
