@@ -42,7 +42,9 @@ _TEST_PATH = "test_solution.py"
 
 _FIND_CANDIDATE = """\
 _candidates = [
-    name for name, value in globals().items() if callable(value) and not name.startswith("_")
+    name
+    for name, value in globals().items()
+    if callable(value) and name.isidentifier() and not name.startswith("_")
 ]
 """
 
