@@ -6,7 +6,7 @@ import re
 import symtable
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +25,9 @@ _NAMED = re.compile(rf"\b(?:{'|'.join(sorted(SCIENCE_MODULES))})\b")
 _PLAIN_MODULES = sys.stdlib_module_names | {"pytest", "solution"}
 _KNOWN_MODULES = sys.stdlib_module_names | SCIENCE_MODULES | {"pytest", "hypothesis"}
 _IMPORT = re.compile(r"^[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\w.]+)[ \t]+import\b)", re.M)
+
+
+_EXITING = frozenset({"unittest.main", "pytest.main", "sys.exit", "exit", "quit"})
 
 
 class SourceKind(StrEnum):
@@ -162,25 +165,46 @@ def split_cases(source: str) -> tuple[str, ...]:
     return tuple(_segments(source, groups))
 
 
-def without_solution_imports(source: str) -> str:
-    """Return a script without `from solution import ...`: it runs in the submission's namespace.
+def without_solution_imports(source: str, module: str) -> str:
+    """Return a script without `from MODULE import ...`: it runs in the submission's namespace.
 
     A name that is imported under another name is assigned to that instead.
     """
     found = [
         node
         for node in parse(source).body
-        if isinstance(node, ast.ImportFrom) and node.module == "solution"
+        if isinstance(node, ast.ImportFrom) and node.module == module
     ]
-    if not found:
-        return source
-    lines = _lines(source)
+    lines = _blanked(source, found)
     for node in found:
-        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-            lines[number - 1] = "\n"
         renamed = [alias for alias in node.names if alias.asname]
         lines[node.lineno - 1] = "; ".join(f"{a.asname} = {a.name}" for a in renamed) + "\n"
-    return "".join(lines)
+    return "".join(lines) if found else source
+
+
+def without_own_run(source: str) -> str:
+    """Return tests without the statements that run them and exit, such as `unittest.main()`.
+
+    Under a `__main__` guard they do nothing here, so only those without one are left out.
+    """
+    found = [node for node in parse(source).body if _runs_and_exits(node)]
+    return "".join(_blanked(source, found)) if found else source
+
+
+def _runs_and_exits(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Expr):
+        return False
+    calls = [ast.unparse(each.func) for each in ast.walk(node) if isinstance(each, ast.Call)]
+    return bool(calls) and _EXITING.issuperset(calls)
+
+
+def _blanked(source: str, statements: Sequence[ast.stmt]) -> list[str]:
+    """Return the lines of a source with those of some statements empty."""
+    lines = _lines(source)
+    for node in statements:
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+            lines[number - 1] = "\n"
+    return lines
 
 
 def _segments(source: str, groups: list[list[ast.stmt]]) -> Iterator[str]:
@@ -380,4 +404,18 @@ def _is_main_guard(node: ast.stmt) -> bool:
 
 
 def _has_assert(node: ast.AST) -> bool:
-    return any(isinstance(inner, ast.Assert) for inner in ast.walk(node))
+    """Tell whether it has an assert statement, or calls a function such as `assert_equal`."""
+    return any(
+        isinstance(inner, ast.Assert)
+        or (isinstance(inner, ast.Call) and _called(inner).startswith("assert"))
+        for inner in ast.walk(node)
+    )
+
+
+def _called(call: ast.Call) -> str:
+    """Return the last name of what is called, such as `main` of `unittest.main()`."""
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""

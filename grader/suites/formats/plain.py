@@ -14,7 +14,7 @@ The kind of source decides what it becomes:
   tests import and no image has; without such an import, the tests see every public name of
   `solution`.
 - else a script with a case for each top-level statement that asserts, in order, all in the
-  submission's namespace; `from solution import ...` is left out.
+  submission's namespace; imports of the submission are left out.
 
 There are no limits and no extraction rule of its own. But answers to LeetCode's problems use
 `List`, `inf` or `TreeNode` without defining them. So `functional` has the prelude of rLLM's
@@ -23,6 +23,7 @@ functions of the prelude get them from there.
 """
 
 import ast
+import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -57,6 +58,7 @@ def suite_of(text: str, entry_point: str | None = None, reference: str | None = 
     Raises:
         SuiteError: It does not parse, or asserts nothing.
     """
+    text = source.without_own_run(textwrap.dedent(text))
     tree = source.parse(text)
     match source.kind_of(tree):
         case SourceKind.CHECK:
@@ -64,7 +66,8 @@ def suite_of(text: str, entry_point: str | None = None, reference: str | None = 
         case SourceKind.PYTEST:
             return pytest_suite(text, entry_point=entry_point, reference=reference)
         case SourceKind.SCRIPT:
-            cases = source.split_cases(source.without_solution_imports(text))
+            module = source.solution_module(tree, {entry_point} if entry_point else set())
+            cases = source.split_cases(source.without_solution_imports(text, module or "solution"))
             return TestSuite(
                 tests=script_tests(cases),
                 format="asserts",
@@ -85,6 +88,7 @@ def pytest_suite(
     Raises:
         SuiteError: It does not parse, or several modules that it imports could be the submission.
     """
+    text = source.without_own_run(text)
     tree = source.parse(text)
     known = source.top_names(reference) if reference else set()
     module = source.solution_module(tree, known | ({entry_point} if entry_point else set()))
@@ -150,7 +154,7 @@ def read_asserts(row: Row) -> TestSuite:
     Raises:
         LabelError: ROLL's `case_type` says that they test the answer's text, not its code.
     """
-    asserts = tuple(fields.clean(text) for text in _asserts(row) or ())
+    asserts = tuple(textwrap.dedent(fields.clean(text)) for text in _asserts(row) or ())
     if (kind := row.get("case_type")) == "text":
         message = "case_type is 'text': the tests are about the words of an answer, not its code"
         raise LabelError(message)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from grader.model import CallTests, ScriptTests, TestSuite
+from grader.model import CallTests, PytestTests, ScriptTests, TestSuite
 from grader.model.errors import LabelError, SuiteError
 from grader.suites import parse_label
 from tests.unit.suites.running import run_suite
@@ -265,3 +265,46 @@ def test_assert_lines_are_cases_in_one_namespace(tmp_path: Path) -> None:
     )
     assert suite.entry_point == "double"
     assert run_suite(suite, "def double(n):\n    return 2 * n\n", tmp_path) == [True, False, True]
+
+
+UNITTEST = (
+    "import sys\nimport unittest\n\nclass T(unittest.TestCase):\n    def test_a(self):\n"
+    "        self.assertEqual(double(2), 4)\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        pytest.param(["    assert double(2) == 4"], id="indented assert"),
+        pytest.param("    assert double(2) == 4\n    assert double(3) == 6\n", id="indented"),
+        pytest.param("from double import double\nassert double(2) == 4", id="another module"),
+        pytest.param("from my_code import double as f\nassert f(2) == 4", id="another name"),
+        pytest.param(
+            "import unittest\nunittest.TestCase().assertEqual(double(2), 4)", id="of unittest"
+        ),
+        pytest.param("import sys\nassert double(2) == 4\nsys.exit(0)\n", id="exit"),
+        pytest.param("assert double(2) == 4\nexit()\n", id="exit of site"),
+    ],
+)
+def test_scripts_of_many_kinds_run(tmp_path: Path, label: object) -> None:
+    suite = parse_label(label)
+    assert script(suite).cases
+    assert all(run_suite(suite, "def double(n):\n    return 2 * n\n", tmp_path))
+    assert not any(run_suite(suite, "def double(n):\n    return 3 * n\n", tmp_path))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["unittest.main()", "unittest.main(verbosity=2)", "sys.exit(unittest.main())", "sys.exit(0)"],
+)
+def test_tests_do_not_run_themselves_and_exit(statement: str) -> None:
+    suite = parse_label(UNITTEST + statement)
+    assert isinstance(suite.tests, PytestTests)
+    (file,) = suite.tests.files
+    assert statement.encode() not in file.content
+    guarded = f"if __name__ == '__main__':\n    {statement}\n"
+    suite = parse_label(UNITTEST + guarded)
+    assert isinstance(suite.tests, PytestTests)
+    (file,) = suite.tests.files
+    assert guarded.encode() in file.content

@@ -89,7 +89,7 @@ def test_script_that_asserts_nothing_is_refused() -> None:
     ],
 )
 def test_imports_of_the_solution_are_removed_from_a_script(text: str, without: str) -> None:
-    assert source.without_solution_imports(text) == without
+    assert source.without_solution_imports(text, "solution") == without
 
 
 @pytest.mark.parametrize(
