@@ -303,7 +303,7 @@ class CountingSlot:
         ("class Square(int): ...\ndef square(n): return Square(n * n + 1)", 2),
         ("class Square(int): ...\ndef square(n): return Square(n * n + 1000 * (n > 10))", 5),
         # Returns what changed cases expect more often than other wrong programs.
-        ("class Square(int): ...\ndef square(n): return Square(n * n + (n > 10))", 12),
+        ("class Square(int): ...\ndef square(n): return Square(n * n + (n > 10))", 13),
     ],
 )
 def test_how_many_runs_a_verdict_takes(slot: Slot, code: str, most: int) -> None:
