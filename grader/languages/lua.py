@@ -39,10 +39,14 @@ end
 """
 
 
+_RETURNED = re.compile(r"^return\b[^\n]*\s*\Z", re.MULTILINE)
+"""What ends a module. Nothing may follow it, and no test of a row needs it."""
+
+
 def show(values: ValueDriver) -> str:
     """Show the values of expressions: tables by their keys in order, and 1.0 as 1."""
     form = 'print("\\n{mark} {number} " .. shownForTests({expression}))'
-    return "\n".join([values.code, _SHOW, values.statements(form)])
+    return "\n".join([_RETURNED.sub("", values.code), _SHOW, values.statements(form)])
 
 
 _REQUIRED = re.compile(

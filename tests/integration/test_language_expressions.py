@@ -54,6 +54,11 @@ def test_answer_that_only_continues_the_prompt_passes(grader: Grader, language: 
     assert report.verdict is Verdict.PASSED, report.feedback
 
 
+def test_answer_in_lua_may_be_a_module(grader: Grader) -> None:
+    report = grade(grader, "lua", f"{ROWS['lua'].right}\n\nreturn double_all\n")
+    assert report.verdict is Verdict.PASSED, report.feedback
+
+
 def test_function_in_java_may_be_in_any_class_and_throw(grader: Grader) -> None:
     code = (
         "public class Main {\n    ArrayList<Long> doubleAll(ArrayList<Long> numbers)"
