@@ -281,7 +281,8 @@ UNITTEST = (
         pytest.param("from double import double\nassert double(2) == 4", id="another module"),
         pytest.param("from my_code import double as f\nassert f(2) == 4", id="another name"),
         pytest.param(
-            "import unittest\nunittest.TestCase().assertEqual(double(2), 4)", id="of unittest"
+            "def assert_four(x):\n    if x != 4: raise AssertionError(x)\nassert_four(double(2))\n",
+            id="function that asserts",
         ),
         pytest.param("import sys\nassert double(2) == 4\nsys.exit(0)\n", id="exit"),
         pytest.param("assert double(2) == 4\nexit()\n", id="exit of site"),
@@ -308,3 +309,8 @@ def test_tests_do_not_run_themselves_and_exit(statement: str) -> None:
     assert isinstance(suite.tests, PytestTests)
     (file,) = suite.tests.files
     assert guarded.encode() in file.content
+
+
+def test_scripts_that_assert_by_methods_of_unittest_alone_are_refused() -> None:
+    with pytest.raises(SuiteError, match="assert nothing"):  # no twin could confirm a pass
+        parse_label("import unittest\nunittest.TestCase().assertEqual(double(2), 4)")
