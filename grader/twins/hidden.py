@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from grader.twins.mentions import function_around
-from grader.twins.origins import LIBRARIES, Origins
+from grader.twins.origins import LIBRARIES, Origins, definitions_in
 from grader.twins.values import Bound
 
-_MAX_DEPTH = 6
 _METHODS = frozenset(
     "__contains__ __eq__ __ge__ __getitem__ __gt__ __le__ __lt__ __ne__ count difference discard "
     "get index intersection isdisjoint issubset issuperset pop remove symmetric_difference "
@@ -34,16 +33,19 @@ class HiddenComparisons:
     own_methods: frozenset[str]
     """Names of methods that the suite's classes define themselves."""
 
-    def are_in(self, node: ast.AST, env: Mapping[str, Bound], depth: int = 0) -> bool:
-        """Tell whether the tests may compare values where an expression or a function is evaluated.
+    def are_in(self, node: ast.expr, env: Mapping[str, Bound]) -> bool:
+        """Tell whether the tests may compare values where an expression is evaluated.
 
         What the submission compares itself does not count, and so neither does what it is given.
 
         Args:
-            node: The expression or the function.
+            node: The expression.
             env: The expressions that names stand for.
-            depth: How many names led to it.
         """
+        return self._are_in(node, env, set())
+
+    def _are_in(self, node: ast.AST, env: Mapping[str, Bound], seen: set[ast.AST]) -> bool:
+        """Tell the same; what names stand for is looked at once, and kept in `seen`."""
         match node:
             case ast.Compare(ops=ops) if not all(isinstance(op, ast.Is | ast.IsNot) for op in ops):
                 return True
@@ -54,23 +56,23 @@ class HiddenComparisons:
             ):
                 return True
             case ast.Name(id=name, ctx=ast.Load()):
-                return depth > _MAX_DEPTH or self._name_compares(node, name, env, depth + 1)
+                return self._name_compares(node, name, env, seen)
             case ast.Call():
-                return self._call_compares(node, env, depth)
+                return self._call_compares(node, env, seen)
             case _:
-                return any(self.are_in(each, env, depth) for each in ast.iter_child_nodes(node))
+                return any(self._are_in(each, env, seen) for each in ast.iter_child_nodes(node))
 
-    def _call_compares(self, call: ast.Call, env: Mapping[str, Bound], depth: int) -> bool:
+    def _call_compares(self, call: ast.Call, env: Mapping[str, Bound], seen: set[ast.AST]) -> bool:
         names, function = self.origins.names, call.func
         library = names.library(function) or ""
         match function:
             case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self.own_methods:
-                return depth > _MAX_DEPTH or self._own_compares(name, depth + 1)
+                return self._own_compares(name, seen)
             case ast.Attribute(attr=name) if name.startswith("assert"):
                 return True
             case ast.Attribute(value=receiver, attr=name) if not library:
                 if not self.origins.is_own(receiver, env):
-                    return self.are_in(receiver, env, depth)
+                    return self._are_in(receiver, env, seen)
                 if name in _METHODS and not all(isinstance(a, ast.Constant) for a in call.args):
                     return True
             case _:
@@ -79,31 +81,33 @@ class HiddenComparisons:
             library.startswith(f"{module}.") for module in names.own_modules
         ):
             return True
-        if self.are_in(function, env, depth):
+        if self._are_in(function, env, seen):
             return True
         is_known = library.partition(".")[0] in LIBRARIES or self.origins.is_own(function, env)
         return is_known and any(
-            self.are_in(each, env, depth) for each in ast.iter_child_nodes(call)
+            self._are_in(each, env, seen) for each in ast.iter_child_nodes(call)
         )
 
     def _name_compares(
-        self, node: ast.Name, name: str, env: Mapping[str, Bound], depth: int
+        self, node: ast.Name, name: str, env: Mapping[str, Bound], seen: set[ast.AST]
     ) -> bool:
         within = function_around(self.origins.source, node) or self.origins.source.tree
         if _is_made_by_steps(within, name) and _compares_by_itself(within):
             return True
-        if name in env:
-            return self.are_in(env[name].node, env[name].env, depth)
-        return self._own_compares(name, depth)
+        if name not in env:
+            return self._own_compares(name, seen)
+        bound = env[name]
+        if bound.node in seen:
+            return False
+        seen.add(bound.node)
+        return self._are_in(bound.node, bound.env, seen)
 
-    def _own_compares(self, name: str, depth: int) -> bool:
+    def _own_compares(self, name: str, seen: set[ast.AST]) -> bool:
         """Tell whether a function or a class of the suite compares values."""
-        return any(
-            isinstance(each, ast.FunctionDef | ast.ClassDef)
-            and each.name == name
-            and self.are_in(ast.Module(each.body, []), {}, depth)
-            for each in self.origins.source.nodes
-        )
+        found = definitions_in(self.origins.source).get(name, ())
+        new = [each for each in found if each not in seen]
+        seen.update(new)
+        return any(self._are_in(child, {}, seen) for each in new for child in each.body)
 
 
 @lru_cache(maxsize=64)

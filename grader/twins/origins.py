@@ -16,6 +16,8 @@ LIBRARIES = frozenset(
     # `test` is Python's own, too, with helpers for tests.
     {*sys.stdlib_module_names, "test", "hypothesis", "numpy", "pandas", "pytest", "scipy"}
 )
+Definition = Function | ast.ClassDef
+
 _ASKING = (ast.Await, ast.Yield, ast.YieldFrom)
 _MAX_DEPTH = 6
 
@@ -96,9 +98,9 @@ class Origins:
             self._is_own_fixture(argument, env, depth + 1) for argument in arguments
         )
 
-    def _defined(self, name: str) -> ast.stmt | None:
+    def _defined(self, name: str) -> Definition | None:
         """Return the only function or class of the module that has a name."""
-        found = _definitions_in(self.source).get(name, ())
+        found = definitions_in(self.source).get(name, ())
         return found[0] if len(found) == 1 else None
 
 
@@ -149,8 +151,9 @@ _IMPORTERS = frozenset({"importlib", "pkgutil", "runpy", "sys"})
 
 
 @lru_cache(maxsize=16)
-def _definitions_in(source: SuiteSource) -> Mapping[str, Sequence[ast.stmt]]:
-    found: dict[str, list[ast.stmt]] = {}
+def definitions_in(source: SuiteSource) -> Mapping[str, Sequence[Definition]]:
+    """Return the functions and classes of a source by name, wherever they are."""
+    found: dict[str, list[Definition]] = {}
     for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             found.setdefault(node.name, []).append(node)
