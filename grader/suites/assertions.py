@@ -8,6 +8,7 @@ submission's side, the submission could redefine it, so the row is refused.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
 from grader.languages import Assertions, in_type_of_call
@@ -54,6 +55,19 @@ class _Pair(NamedTuple):
     within: float | None = None
     relation: str = ""
     """As in `grader.model.ExpressionCase`."""
+
+
+@lru_cache(maxsize=4)
+def _brackets(mask: str) -> tuple[list[int], dict[int, int]]:
+    """Return the innermost bracket that is open at each place, or -1, and where each one closes."""
+    innermost, closes, stack = list[int](), dict[int, int](), list[int]()
+    for index, char in enumerate(mask):
+        if char in _CLOSE and stack:
+            closes[stack.pop()] = index
+        innermost.append(stack[-1] if stack else -1)
+        if char in _OPEN:
+            stack.append(index)
+    return innermost, closes
 
 
 _GOES_ON = re.compile(r"(?:[=,.|&]|[^+]\+|[^-]-)\Z")
@@ -124,12 +138,8 @@ class Code(NamedTuple):
 
     def is_in_brackets(self, place: int) -> bool:
         """Tell whether the innermost bracket around a place is a round or square one."""
-        depth = 0
-        for char in reversed(self.mask[:place]):
-            depth += (char in _CLOSE) - (char in _OPEN)
-            if depth < 0:
-                return char != "{"
-        return False
+        innermost = _brackets(self.mask)[0][place]
+        return innermost >= 0 and self.mask[innermost] != "{"
 
     def end_of_statement(self, start: int, ends: str) -> int:
         """Return where a statement ends: at one of some characters, or where its block ends.
@@ -167,6 +177,7 @@ _GUARD = re.compile(r"\bif\s*\(")
 _GIVES_UP = re.compile(
     r"\b(?:throw|die|abort|stop)\b|\b(?:exit|Exit|quit)\s*\(|\breturn\s+(?:-?1|false|EXIT_FAILURE)\b"
 )
+_MOST_BODY_CHARS = 1024
 _NESTED = re.compile(r"[{}]|\b(?:if|for|while|switch)\b")
 _AROUND_CONDITION = re.compile(r"(?:all|isTRUE)?\s*\(")
 """In R, these functions tell whether all of a condition is true."""
@@ -333,6 +344,7 @@ def _is_shown(code: Code, name: str, expected: str, most_names: int = 4) -> bool
     return False
 
 
+@lru_cache(maxsize=1024)
 def _values_given(code: Code, name: str) -> list[str]:
     """Return the masks of what is assigned to a name, by itself or with others."""
     assigned = re.compile(
@@ -398,6 +410,8 @@ class _Reader:
         self._how = how
         name = re.escape(entry_point)
         self._call = re.compile(rf"(?:[\w$]+\s*(?:::|\.))?{name}\s*\(")
+        self._are_values: dict[str, bool] = {}
+        """Whether names stand for what the submission computes."""
         self._loops = _loops(code.mask, has_braces=how.has_braces)
         self._given = set(_CALLED.findall(_mask(given))) - {entry_point}
         self._uses_given = not self._given.isdisjoint(_CALLED.findall(code.mask))
@@ -438,10 +452,12 @@ class _Reader:
         """Yield the conditions on values of the submission under which the tests give up."""
         code = self._code
         for found in _GUARD.finditer(code.mask) if self._how.has_braces else ():
-            close = code.end_of_brackets(found.end())
+            close = _brackets(code.mask)[1].get(found.end() - 1)
             if close is None:
                 continue
             start, end = _body(code, close + 1)
+            if end - start > _MOST_BODY_CHARS:
+                continue
             body, condition = code.mask[start:end].strip("{} \t\n"), code.cut(found.end(), close)
             is_last = re.match(r"\s*else\b", code.mask[end:]) is None
             if is_last and _GIVES_UP.search(body) and not _NESTED.search(body):
@@ -685,7 +701,7 @@ class _Reader:
     def _mentions(self, code: Code) -> bool:
         return self._mention.search(code.mask) is not None
 
-    def _is_value(self, code: Code, most_names: int = 4) -> bool:
+    def _is_value(self, code: Code) -> bool:
         """Tell whether an expression is a call of the submission, or reads a part of its result."""
         cast = _CAST.match(code.mask)
         code = code if cast is None else code.cut(cast.end(), len(code.mask))
@@ -696,10 +712,14 @@ class _Reader:
         word = _WORD.match(code.mask)
         if word is None or not _is_access(code.mask[word.end() :]):
             return False
-        given = _values_given(self._code, word[0])
-        return (bool(given) or self._is_passed(word[0])) and all(
-            most_names > 0 and self._is_value(Code(each, each), most_names - 1) for each in given
-        )
+        name = word[0]
+        if name not in self._are_values:
+            self._are_values[name] = False  # as long as it is only given itself
+            given = _values_given(self._code, name)
+            self._are_values[name] = (bool(given) or self._is_passed(name)) and all(
+                self._is_value(Code(each, each)) for each in given
+            )
+        return self._are_values[name]
 
     def _is_passed(self, word: str) -> bool:
         """Tell whether the submission gets a pointer to what has a name."""
@@ -756,12 +776,12 @@ def _unreferenced(code: Code) -> Code:
 
 def _body(code: Code, start: int) -> tuple[int, int]:
     """Return where the block or statement at a place begins and ends."""
-    start += len(code.mask[start:]) - len(code.mask[start:].lstrip())
+    while code.mask[start : start + 1].isspace():
+        start += 1
     if not code.mask.startswith("{", start):
         end = code.end_of_statement(start, ";\n")
         return start, end + code.mask.startswith(";", end)
-    close = code.end_of_brackets(start + 1)
-    return start, len(code.mask) if close is None else close + 1
+    return start, _brackets(code.mask)[1].get(start, len(code.mask) - 1) + 1
 
 
 def _last_term(code: Code) -> tuple[Code, str, Code]:

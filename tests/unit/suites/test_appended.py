@@ -1,6 +1,8 @@
 """Tests that people wrote as assertions become cases of expressions, or are refused."""
 
+import contextlib
 import re
+import time
 from typing import Any
 
 import pytest
@@ -469,6 +471,22 @@ def test_any_source_is_read_or_refused(language: str, parts: list[str]) -> None:
     except SuiteError:
         return
     assert len(tests.around) == len(tests.cases) + 1
+
+
+@pytest.mark.parametrize(
+    ("language", "piece"),
+    [
+        pytest.param("javascript", "r = twice(2);\nconsole.assert(r === 4);\n", id="one name"),
+        pytest.param("c", "r = twice(2);\nif (r != 4) return 1;\n", id="conditions"),
+        pytest.param("java", "if (a) {", id="open blocks"),
+        pytest.param("cpp", "for (;;) {", id="open loops"),
+    ],
+)
+def test_long_tests_are_read_or_refused_in_little_time(language: str, piece: str) -> None:
+    with contextlib.suppress(SuiteError):
+        start = time.process_time()
+        read(language, piece * (56 * 1024 // len(piece)))
+    assert time.process_time() - start < 20.0
 
 
 @pytest.mark.parametrize("language", ["Klingon", "SQL", "OCaml"])
