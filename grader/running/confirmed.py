@@ -21,7 +21,17 @@ from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
 from grader.source.looseness import combined_bases, may_compare_loosely
 from grader.source.trees import module_tree
-from grader.twins import CaseKey, Lineup, Site, Twin, find_sites, propose, settled_ids
+from grader.twins import (
+    CaseKey,
+    Lineup,
+    Site,
+    Twin,
+    asserts_equality,
+    compared_otherwise,
+    find_sites,
+    propose,
+    settled_ids,
+)
 
 _LUCK = 3
 """With at most so many passes for each wrong guess, the passes may be lucky guesses. A guess among
@@ -144,6 +154,7 @@ class _Confirmation:
                 break
             latest = self._line_up(self._lineup.twins(doubtful), doubtful)
             found = found | latest
+        found = self._with_proof(found) if self._by_choice else found
         return self._graded(self._as_it_is(found))
 
     def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
@@ -184,8 +195,8 @@ class _Confirmation:
         A pass before may be due to a change that ended another case early, or to chance. This run
         comes last, so it tells the submission nothing that it could use.
         """
-        passed = self._in(State.PASSED, found)
-        if all(found[key].clean for key in passed) or self._has_lost(found):
+        passed, forged = self._in(State.PASSED, found), self._in(State.FORGED, found)
+        if not forged and (self._has_lost(found) or all(found[key].clean for key in passed)):
             return found
         last = self._run(Twin(tests=tests_of(self._task), changed=()))
         return found | {
@@ -195,13 +206,40 @@ class _Confirmation:
                 result=last.ran.results.get(key, _not_run(found[key].result)),
                 run=last.ran,
             )
-            for key in passed
+            for key in (*passed, *forged)
             if not last.passed(key)
         }
 
-    def _run(self, twin: Twin) -> TwinRun:
-        ran = run_together(self._task, self._slot, twin.tests)
+    def _with_proof(self, found: dict[CaseKey, Standing]) -> dict[CaseKey, Standing]:
+        """Return how cases stand if a pass must show that the values are right.
+
+        If no single change shows it, all comparisons are changed on which a case rests. A right
+        program, whose results are compared there, then fails.
+        """
+        if self._has_lost(found):
+            return found
+        tests, proven = tests_of(self._task), dict(found)
+        doubtful = [key for key in self._in(State.PASSED, found) if not self._lineup.shows_all(key)]
+        unread = [k for k in doubtful if not self._lineup.has(k) and asserts_equality(tests, k)]
+        blind = [key for key in doubtful if self._lineup.has(key)]
+        for keys, everywhere in ((unread, True), (blind, False)):
+            for other in compared_otherwise(tests, _random, everywhere=everywhere) if keys else ():
+                ran = TwinRun(Twin(tests=other, changed=()), self._together(other))
+                for key in filter(ran.passed, keys):
+                    words = "passed, also where every comparison expected something else"
+                    result = replace(
+                        found[key].result, verdict=Verdict.FAILED, feedback=words, evidence=None
+                    )
+                    proven[key] = replace(found[key], state=State.FAILED, result=result)
+        return proven
+
+    def _together(self, tests: ScriptTests | PytestTests) -> SuiteRun:
+        ran = run_together(self._task, self._slot, tests)
         self._signs |= {*signs_of_calls(ran.run.outcome), *signs_of_report(ran.run)}
+        return ran
+
+    def _run(self, twin: Twin) -> TwinRun:
+        ran = self._together(twin.tests)
         if ran.has_caught_failure and self._task.notes_failures and self._reference_catches():
             raise _CaughtFailuresError
         rows = {key.base: key.rows for key in ran.keys.values() if key.row is not None}
@@ -287,8 +325,6 @@ class _Confirmation:
     # ------------------------------------------------------------ the result
 
     def _graded(self, found: Mapping[CaseKey, Standing]) -> Graded:
-        if self._by_choice:
-            found = {key: self._with_proof(key, each) for key, each in found.items()}
         passed = {key for key, each in found.items() if each.state is State.PASSED}
         is_confirmed = all(self._lineup.shows(key) and key not in self._trusted for key in passed)
         if passed and not is_confirmed and self._task.require is Integrity.CONFIRMED:
@@ -314,21 +350,6 @@ class _Confirmation:
             tampered=any(each.state is State.FORGED for each in found.values()),
             signs=frozenset(self._signs),
         )
-
-    def _with_proof(self, key: CaseKey, standing: Standing) -> Standing:
-        """Return how a case stands of which a pass must show that values are right.
-
-        A right program would have given plain data, or an object of which a change of the suite
-        shows that it does not equal everything.
-        """
-        if standing.state is not State.PASSED or self._lineup.shows_all(key):
-            return standing
-        words = (
-            "passed, but not with plain data, and nothing in the test can be changed to show that "
-            "its comparisons hold for the right values only"
-        )
-        result = replace(standing.result, verdict=Verdict.FAILED, feedback=words, evidence=None)
-        return replace(standing, state=State.FAILED, result=result)
 
 
 def _have_ids(runs: Sequence[TwinRun], keys: Collection[CaseKey]) -> bool:

@@ -15,10 +15,10 @@ from grader.twins.mentions import function_around
 from grader.twins.origins import LIBRARIES, Origins, definitions_in
 from grader.twins.values import Bound
 
+_EQUALITIES = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 _METHODS = frozenset(
-    "__contains__ __eq__ __ge__ __getitem__ __gt__ __le__ __lt__ __ne__ count difference discard "
-    "get index intersection isdisjoint issubset issuperset pop remove symmetric_difference "
-    "union".split()
+    "__contains__ __eq__ __getitem__ __ne__ count difference discard get index intersection "
+    "isdisjoint issubset issuperset pop remove symmetric_difference union".split()
 )
 """Methods that compare what they are given."""
 _FUNCTIONS = re.compile(r"operator\.|.*(close|equal|isin)")
@@ -47,7 +47,7 @@ class HiddenComparisons:
     def _are_in(self, node: ast.AST, env: Mapping[str, Bound], seen: set[ast.AST]) -> bool:
         """Tell the same; what names stand for is looked at once, and kept in `seen`."""
         match node:
-            case ast.Compare(ops=ops) if not all(isinstance(op, ast.Is | ast.IsNot) for op in ops):
+            case ast.Compare(ops=ops) if any(isinstance(op, _EQUALITIES) for op in ops):
                 return True
             case ast.Assert():
                 return True
@@ -137,7 +137,7 @@ def _is_made_by_steps(root: ast.AST, name: str) -> bool:
 def _compares_by_itself(root: ast.AST) -> bool:
     """Tell whether a function compares something outside of its assertions."""
     return any(
-        isinstance(each, ast.Compare)
+        isinstance(each, ast.Compare) and any(isinstance(op, _EQUALITIES) for op in each.ops)
         for statement in _outside_functions(root)
         if isinstance(statement, ast.stmt) and not isinstance(statement, ast.Assert)
         for child in ast.iter_child_nodes(statement)
