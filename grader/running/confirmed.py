@@ -26,11 +26,10 @@ from grader.twins import (
     Lineup,
     Site,
     Twin,
-    asserts_equality,
-    compared_otherwise,
     find_sites,
     propose,
     settled_ids,
+    with_strict_equality,
 )
 
 _LUCK = 3
@@ -213,25 +212,26 @@ class _Confirmation:
     def _with_proof(self, found: dict[CaseKey, Standing]) -> dict[CaseKey, Standing]:
         """Return how cases stand if a pass must show that the values are right.
 
-        If no single change shows it, all comparisons are changed on which a case rests. A right
-        program, whose results are compared there, then fails.
+        If no change shows it, the suite runs with strict comparisons, which objects that equal
+        everything fail and right values pass.
         """
-        if self._has_lost(found):
-            return found
-        tests, proven = tests_of(self._task), dict(found)
         doubtful = [key for key in self._in(State.PASSED, found) if not self._lineup.shows_all(key)]
-        unread = [k for k in doubtful if not self._lineup.has(k) and asserts_equality(tests, k)]
-        blind = [key for key in doubtful if self._lineup.has(key)]
-        for keys, everywhere in ((unread, True), (blind, False)):
-            for other in compared_otherwise(tests, _random, everywhere=everywhere) if keys else ():
-                ran = TwinRun(Twin(tests=other, changed=()), self._together(other))
-                for key in filter(ran.passed, keys):
-                    words = "passed, also where every comparison expected something else"
-                    result = replace(
-                        found[key].result, verdict=Verdict.FAILED, feedback=words, evidence=None
-                    )
-                    proven[key] = replace(found[key], state=State.FAILED, result=result)
-        return proven
+        if not doubtful or self._has_lost(found):
+            return found
+        strict = with_strict_equality(tests_of(self._task), _random)
+        ran = TwinRun(Twin(tests=strict, changed=()), self._together(strict))
+        words = "passed, but with values that also equal others than the right ones"
+        return found | {
+            key: replace(
+                found[key],
+                state=State.FAILED,
+                result=replace(
+                    found[key].result, verdict=Verdict.FAILED, feedback=words, evidence=None
+                ),
+            )
+            for key in doubtful
+            if not ran.passed(key)
+        }
 
     def _together(self, tests: ScriptTests | PytestTests) -> SuiteRun:
         ran = run_together(self._task, self._slot, tests)

@@ -6,19 +6,18 @@ passes all of them has fooled the tests. See docs/twins.md.
     find_sites     the sites of a suite, at which an expectation can be changed; once per suite
     confirmable    the cases that have a site
     Lineup         changes some sites of a suite in each run, in a secret order
-    compared_otherwise  suites in which every comparison is changed
-    asserts_equality    whether a case has a comparison in an assertion
+    with_strict_equality  a suite in which nothing equals everything
     propose        changes that count only if the suite's reference fails them
     keys_of        the cases that the ids of a run mean
     settled_ids    the ids that cases have in the suite as it is
 """
 
 from grader.twins.cases import CaseKey, keys_of, settled_ids
-from grader.twins.everywhere import asserts_equality, compared_otherwise
 from grader.twins.lineup import Lineup, Twin
 from grader.twins.proposals import Proposal, propose
 from grader.twins.site import Site, Statement
 from grader.twins.sites import find_sites
+from grader.twins.strict import with_strict_equality
 from grader.twins.units import Pick, Unit, confirmable
 
 __all__ = [
@@ -30,11 +29,10 @@ __all__ = [
     "Statement",
     "Twin",
     "Unit",
-    "asserts_equality",
-    "compared_otherwise",
     "confirmable",
     "find_sites",
     "keys_of",
     "propose",
     "settled_ids",
+    "with_strict_equality",
 ]

@@ -43,7 +43,8 @@ def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
         "if v.__class__ is b''.__class__ "
         "else [*v[:i], o(o, v[i]), *v[i + 1:]] if v.__class__ is [].__class__ and v "
         "else (*v[:i], o(o, v[i]), *v[i + 1:]) if v.__class__ is ().__class__ and v "
-        "else v._replace(**{v._fields[i]: o(o, v[i])}) if '_fields' in v.__class__.__dict__ and v "
+        "else v._replace(**{v._fields[i]: o(o, v[i])}) if '_replace' in v.__class__.__dict__ "
+        "and '_fields' in v.__class__.__dict__ and v "
         "else v - {[*v][i]} | {o(o, [*v][i])} "
         "if v.__class__.__name__ in ('set', 'frozenset') and v "
         "else {**v, [*v][i]: o(o, v[[*v][i]])} if v.__class__ is {}.__class__ and v "
@@ -51,7 +52,7 @@ def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
         "else v | {0} if v.__class__.__name__ in ('set', 'frozenset') "
         "else {0: 0} if v.__class__ is {}.__class__ else lambda: 0"
     )
-    size = f"v.__len__() {place} if '__len__' in v.__class__.__dir__(v) else 0"
+    size = f"v.__len__() {place} if '__len__' in v.__class__.__dict__ else 0"
     opening = f"(lambda o, v: o(o, v))(lambda o, v: (lambda i: {body})({size}), "
     return opening, ")"
 

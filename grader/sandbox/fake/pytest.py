@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sandbox_images.harness.runners.pytest_suite import configuration
 from sandbox_images.harness.runners.recorder import Recorder
 
 
@@ -20,6 +21,7 @@ def run_pytest(
 ) -> None:
     """Collect and run tests below `root`, and report as the harness in a sandbox does."""
     options = [f"--rootdir={root}", f"-c{os.devnull}", "--capture=no"]
+    options += configuration(root, {path.name for path in root.iterdir()})
     options += [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "terminal")]
     if stop_early:
         options.append("--maxfail=1")

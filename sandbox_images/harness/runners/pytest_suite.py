@@ -10,7 +10,7 @@ import importlib.machinery
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import Any, NoReturn
 
@@ -92,7 +92,7 @@ class _Session:
             recorder.begin(reporter.emit, describe_here)
         paths = [f"{WORK}/{path}" for path in payload["test_paths"]]
         max_failures = 1 if payload["stop_early"] else 0
-        options = [*_configuration(run), *payload["args"]]
+        options = [*configuration(WORK, run.bundle.files), *payload["args"]]
         if options or _has_conftest(run):
             os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
             arguments = [*BASE_ARGS, f"--maxfail={max_failures}", *options, *paths]
@@ -155,13 +155,17 @@ class SubmissionFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         vars(module).update(self._found)
 
 
-def _configuration(run: ConfinedRun) -> list[str]:
+def configuration(folder: object, files: Container[str]) -> list[str]:
     """Return options by which a session reads the suite's own configuration file.
 
     The options that the file adds are often those of plugins which the sandbox lacks.
+
+    Args:
+        folder: Where the suite's files are.
+        files: Their paths in it.
     """
-    name = next((name for name in _CONFIGURATIONS if name in run.bundle.files), None)
-    return [] if name is None else [f"-c{WORK}/{name}", "-oaddopts=", "-orequired_plugins="]
+    name = next((name for name in _CONFIGURATIONS if name in files), None)
+    return [] if name is None else [f"-c{folder}/{name}", "-oaddopts=", "-orequired_plugins="]
 
 
 def _has_conftest(run: ConfinedRun) -> bool:
