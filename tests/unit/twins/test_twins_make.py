@@ -156,7 +156,7 @@ def changed_ends(tests: PytestTests) -> set[str]:
         for twin in make_twins(tests, ["test_it.py::test_it"], seeded(seed)):
             assert isinstance(twin.tests, PytestTests)
             last = twin.tests.files[0].content.decode().splitlines()[-1].strip()
-            sources.add(re.sub(r"\(lambda o, v: o\(o, v\)\).*\(v\) else 0\), ", "other(", last))
+            sources.add(re.sub(r"\(lambda o, v: o\(o, v\)\).* else 0\), ", "other(", last))
     return sources
 
 
