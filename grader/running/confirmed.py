@@ -1,8 +1,9 @@
 """Tests that share a process with the submission: only what twins of the suite confirm has passed.
 
-In each run some of the cases expect something wrong, and only the grader knows which. No run is
-known to be of the suite as it is. A right submission fails the changed cases and passes the others.
-A submission that manipulates the tests passes all of them.
+In each run some of the cases expect something wrong, and only the grader knows which. A right
+submission fails the changed cases and passes the others. A submission that manipulates the tests
+passes all of them. No run is known to be of the suite as it is, until nothing else is left to find
+out: then the suite runs once more with nothing changed.
 """
 
 import ast

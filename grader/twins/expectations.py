@@ -444,9 +444,9 @@ class ExpectationReader:
                 start, end = self._source.span(side)
                 for _ in range(_OTHER_VALUES):
                     before, after = other_value(_random, tolerance)
-                    edits = Edit(start=start, end=start, text=before)
-                    found.append((edits, Edit(start=end, end=end, text=after)))
-        return tuple(found), bool(own)
+                    opening = Edit(start=start, end=start, text=before)
+                    found.append((opening, Edit(start=end, end=end, text=after)))
+        return tuple(found), bool(own and found)
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
         """Return edits that replace an instance of the submission's class by a tuple.

@@ -57,15 +57,16 @@ class _Strict(ast.NodeTransformer):
         match node:
             case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
                 before, after = other_value(self._rng)
-                is_strict = f"a != {before}b{after} and {before}a{after} != b"
-                test = "a == b" if isinstance(op, ast.Eq) else "a != b"
-                strict = is_strict if isinstance(op, ast.Eq) else f"not ({is_strict})"
-                kept = "not r" if isinstance(op, ast.Eq) else "r"
+                strict = f"a != {before}b{after} and {before}a{after} != b"
+                if isinstance(op, ast.Eq):
+                    result, kept = "a == b", "not r"
+                else:
+                    result, kept, strict = "a != b", "r", f"not ({strict})"
                 function = (
                     f"lambda a, b: (lambda r: r if r.__class__.__name__ in {_ARRAYS} or {kept} "
-                    f"else {strict})({test})"
+                    f"else {strict})({result})"
                 )
-                made = ast.parse(f"({function})", mode="eval").body
+                made = ast.parse(function, mode="eval").body
                 return ast.Call(func=made, args=[left, right], keywords=[])
             case _:
                 return node
