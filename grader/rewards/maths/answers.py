@@ -26,7 +26,8 @@ _VALUE = re.compile(r"(?!\d+[.):]\s+[a-zA-Z])[-+\u2212.\d$\\(\[{]")
 _TAG = re.compile(r"<answer>", re.IGNORECASE)
 _TAG_END = re.compile(r"</answer>", re.IGNORECASE)
 _PHRASE = re.compile(
-    r"\banswers?\b(?:[ \t]+(?:to|of|for|in)[ \t]+[^.:=\n]{1,80}?)?[*_ \t]*"
+    r"\b(?:answers?|correct (?:option|choice))\b"
+    r"(?:[ \t]+(?:to|of|for|in)[ \t]+[^.:=\n]{1,80}?)?[*_ \t]*"
     r"(?:(?:\bis\b|\bare\b|\bwas\b|\bequals\b|\bwould be\b|\bwill be\b|\bmust be\b|[:=\uff1a])"
     r"[*_ \t]*)+(?:(?:therefore|thus|simply|indeed|exactly|equal to|given by)\b[ \t:]*)?"
     r"|^[#*_ \t]*(?:the[ \t]+)?(?:final[ \t]+)?answer[*_ \t]*$"

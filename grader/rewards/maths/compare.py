@@ -28,6 +28,7 @@ _CHOSEN_VALUE = re.compile(r"\(?([A-J])[).:]\s+(?=\S)")
 _ALGEBRA = re.compile(r"[\d\\^+*/=<>]|(?<![a-zA-Z])(?:[a-zA-Z]|[a-np-z]{2})(?![a-zA-Z])")
 _WORD = re.compile(r"\b(?!(?:and|or)\b)(?:[a-zA-Z]{3,}|[nN][oO])\b")
 _DECIMAL = re.compile(r"\d?\.\d")
+_CHOICES = re.compile(r"A?B?C?D?E?F?G?H?")
 _ROUNDING = 0.1
 """The largest relative difference between a value and its rounded form in one answer."""
 
@@ -110,6 +111,12 @@ class _Comparison:
                 return self._equal_numbers(expected, answer)
             case Collection(), Collection():
                 return self._equal_collections(expected, answer)
+            case (Collection() as choices, Expression(text=letters)) | (
+                Expression(text=letters),
+                Collection() as choices,
+            ) if _CHOICES.fullmatch(letters):
+                chosen = "".join(sorted(map(latex, choices.items)))
+                return letters == chosen and not choices.is_ordered
             case Collection(), Number():
                 return self._is_only_item(expected, answer)
             case Number(), Collection(brackets=Brackets.RATIO | Brackets.SET):
@@ -171,6 +178,9 @@ class _Comparison:
             return False
         if brackets == {Brackets.RATIO}:
             return self._equal_ratios(expected.items, answer.items)
+        if answer.is_sequence and not expected.is_record and not expected.is_ordered:
+            # The label gives a set, so the subscripts only number its items.
+            return self._equal_in_any_order(expected.items, answer.items)
         if expected.is_record or answer.is_record or expected.is_ordered or answer.is_ordered:
             return len(expected.items) == len(answer.items) and all(
                 self.equal(left, right)

@@ -62,6 +62,14 @@ _SYSTEM = re.compile(
     re.DOTALL,
 )
 _ROW_END = re.compile(r"\\\\(?:\[[^\]]*\])?")
+_ROW_BREAK = re.compile(
+    r"(?:\\\\\s*)*\\\\\s*\[\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm)\s*\]|\\\\\s*(?:\\\\\s*)+|\\cr(?![a-zA-Z])"
+)
+"""The end of a row with its distance, one more than once, and that of plain TeX."""
+_LETTER = re.compile(
+    r"(\\(?:math(?:bf|bb|it|sf|cal)|boldsymbol|bm|hat|vec|bar|tilde|dot|overline))\s+([a-zA-Z])(?![a-zA-Z])"
+)
+"""A font or an accent of one letter without braces."""
 _BASE = re.compile(r"(\d)\s*\(?\s*(?:in )?base (\w+)\s*\)?$")
 _SYMBOL = rf"\\(?:{'|'.join(_GREEK.values())}|infty)(?![a-zA-Z])"
 _ABOVE = re.compile(rf"\\frac\s*({_SYMBOL})")
@@ -84,6 +92,7 @@ def clean(text: str) -> str:
     """
     text = _SUPERSCRIPT.sub(lambda m: "^{" + m[0].translate(_SUPERSCRIPTS) + "}", text)
     text = _DOTS.sub(lambda _: f"{DOTS} ", text)
+    text = _LETTER.sub(r"\1{\2}", _ROW_BREAK.sub(r"\\\\ ", text))
     for old, new in _REPLACED:
         text = text.replace(old, new)
     text = _LG.sub(r"\\log", text.translate(_GREEK_LETTERS))

@@ -45,6 +45,12 @@ class Collection:
         return len(names) == len(self.items) > 1
 
     @property
+    def is_sequence(self) -> bool:
+        """Whether the names of a record differ only by numbers below them: "x_1 = 1, x_2 = 2"."""
+        names = [item.name for item in self.items if isinstance(item, NamedValue)]
+        return self.is_record and len({_SUBSCRIPT.sub("", name) for name in names}) == 1
+
+    @property
     def is_ordered(self) -> bool:
         """Whether the order of the items matters."""
         if any(isinstance(item, Expression) and item.text == DOTS for item in self.items):
@@ -122,6 +128,7 @@ Value = Number | Collection | NamedValue | Equation | Approximation | Clock | Ex
 # ---------------------------------------------------------------- reading
 
 _LETTER = r"(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w+\}?)?"
+_SUBSCRIPT = re.compile(r"_(?:\d+|\{\d+\})$")
 _VARIABLE = re.compile(_LETTER)
 _NAME = re.compile(rf"{_LETTER}(?:\({_LETTER}\))?|[a-zA-Z][a-zA-Z ]{{2,40}}")
 _LIST = re.compile(r"\s*(?:[,;]\s*(?:and|or)\b|\b(?:and|or)\b|;|,(?!\d{3}(?!\d)))\s*")

@@ -111,6 +111,9 @@ def read(text: str) -> Any:
     if value.has(sympy.zoo, sympy.nan):
         message = "it has no value"
         raise ValueError(message)
+    if value.has(sympy.ImmutableDenseMatrix) and not isinstance(value, sympy.MatrixBase):
+        value = value.doit()
+        value = value.as_explicit() if isinstance(value, sympy.MatrixExpr) else value
     if isinstance(value, sympy.MatrixBase):
         return value.applyfunc(_exact)
     return _exact(value)
@@ -137,6 +140,10 @@ def equal(left: Any, right: Any, tolerance: float) -> bool:
             each.as_set() if isinstance(each, Relational | sympy.And) else each
             for each in (left, right)
         )
+    left, right = (
+        sympy.Tuple(*one) if isinstance(other, sympy.Tuple) and _is_vector(one) else one
+        for one, other in ((left, right), (right, left))
+    )
     for kind, compare in (
         (sympy.MatrixBase, _equal_matrices),
         (sympy.Tuple, _equal_tuples),
@@ -148,6 +155,10 @@ def equal(left: Any, right: Any, tolerance: float) -> bool:
         if isinstance(left, kind) and isinstance(right, kind):
             return compare(left, right, tolerance)
     return False
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, sympy.MatrixBase) and 1 in value.shape
 
 
 def _equal_matrices(left: Any, right: Any, tolerance: float) -> bool:

@@ -232,5 +232,8 @@ ANSWERS: tuple[tuple[str, str, str], ...] = (
     ("The answer is \"42\".", "42", RIGHT),
     ("The answer is 1/3.", "0.33", WRONG),
     ("The final answer is 2^5 = 32.", "32", RIGHT),
+    ("The correct option is (B).", "B", RIGHT),
+    ("So the correct choice is **B**.", "C", WRONG),
+    ("One option is to count.", "B", NONE),
     ("\\boxed{__import__('os').system('true')}", "1", WRONG),
 )  # fmt: skip
