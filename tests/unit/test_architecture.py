@@ -4,7 +4,9 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,80 @@ def test_no_two_public_classes_share_a_name(repo_dir: Path) -> None:
                     places.setdefault(node.name, []).append(str(path.relative_to(repo_dir)))
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
     assert len(places) > 400
+
+
+def sources(repo_dir: Path) -> dict[str, Path]:
+    """Return the files of all production modules by module."""
+    found = {}
+    for folder in ("grader", "sandbox_images", "worker"):
+        for path in (repo_dir / folder).rglob("*.py"):
+            name = path.relative_to(repo_dir).with_suffix("").as_posix().replace("/", ".")
+            found[name.removesuffix(".__init__")] = path
+    return found
+
+
+def imported_modules(tree: ast.AST, modules: Mapping[str, Path]) -> Iterator[str]:
+    """Yield the production modules that are imported anywhere in a tree."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            for found in (name, name.rpartition(".")[0]):
+                if found in modules:
+                    yield found
+                    break
+
+
+def test_imports_between_modules_form_no_circle(repo_dir: Path) -> None:
+    modules = sources(repo_dir)
+    graph = {
+        name: set(imported_modules(ast.parse(path.read_text()), modules)) - {name}
+        for name, path in modules.items()
+    }
+    assert sum(map(len, graph.values())) > 1000
+    order = TopologicalSorter(graph)
+    order.prepare()  # raises CycleError, which names the circle
+
+
+def test_short_module_with_one_importer_is_part_of_it(repo_dir: Path) -> None:
+    """Not if it is imported in a function, as when it needs a package that may be missing."""
+    modules = sources(repo_dir)
+    importers: dict[str, set[str]] = {name: set() for name in modules}
+    for name, path in modules.items():
+        tree = ast.parse(path.read_text())
+        lazy = {
+            each
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            for each in imported_modules(node, modules)
+        }
+        for each in set(imported_modules(tree, modules)) - lazy:
+            importers[each].add(name)
+    short = [
+        name
+        for name, path in modules.items()
+        if len(importers[name]) == 1
+        and path.name != "__init__.py"
+        and len(path.read_text().splitlines()) < 30
+    ]
+    assert short == []
+
+
+def test_decision_on_floors_names_those_that_import_linter_has(repo_dir: Path) -> None:
+    settings = tomllib.loads((repo_dir / "pyproject.toml").read_text())
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    page = (repo_dir / "docs/adr/0030-floors.md").read_text()
+    floors = {
+        floor
+        for contract in contracts
+        if contract["type"] == "layers" and contract["containers"] != ["worker"]
+        for layer in contract["layers"]
+        for floor in re.findall(r"\w+", layer)
+        if not floor.startswith(("reward_", "agent_", "__"))
+    }
+    assert len(floors) > 20
+    assert sorted(floor for floor in floors if f"`{floor}`" not in page) == []

@@ -16,8 +16,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from grader.rewards.agents.episode import AGENT_LOG_KEYS, Agent, Episode, EpisodeStep
-from grader.rewards.agents.maths import MathAgent
-from grader.rewards.agents.repair import RepairAgent
+from grader.rewards.agents.repair import MathAgent, RepairAgent
 from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.calls import in_thread
 from grader.rewards.core import RewardCore, shared_core

@@ -1,4 +1,4 @@
-"""The code-repair agent: the model writes code, is told which tests fail, and corrects it."""
+"""The agents that tell the model what is wrong with its code or answer, and let it try again."""
 
 from grader.config.rewards import RewardTask
 from grader.model import CaseResult, GradeReport
@@ -12,6 +12,7 @@ from grader.text.inert import inert
 _SHOWN_CASES = 3
 _SHOWN_CHARS = 500
 _AGAIN = "Find the mistake, then answer with the whole corrected code in one code block."
+_ANSWER_AGAIN = "Think step by step and give the final answer once more, as \\boxed{...}."
 
 _WORDS = {
     Verdict.FAILED: "wrong result",
@@ -22,6 +23,18 @@ _WORDS = {
     Verdict.COMPILE_ERROR: "it does not compile",
     Verdict.TAMPERED: "it interfered with its tests",
 }
+
+
+class MathAgent(Agent):
+    """Grades each attempt by the answer in its label, without revealing it."""
+
+    def _attempt(self, episode: Episode, sample: Sample, deadline: float) -> Attempt:  # noqa: ARG002
+        (rating,) = self._core.rate([sample], task=RewardTask.MATH)
+        if rating.answer is None:
+            words = f"No final answer was found in what you wrote. {_ANSWER_AGAIN}"
+        else:
+            words = f"{inert(rating.answer, 100)} is not the right answer. {_ANSWER_AGAIN}"
+        return Attempt(rating=rating, solved=rating.graded and rating.score == 1, words=words)
 
 
 class RepairAgent(Agent):

@@ -12,9 +12,8 @@ from grader.config.settings import Settings
 from grader.model import CaseResult, Limits, Usage
 from grader.model.verdict import LimitKind, Verdict
 from grader.rewards.agents.interpreter import Interpreter
-from grader.rewards.agents.maths import MathAgent
 from grader.rewards.agents.notebooks import Notebooks
-from grader.rewards.agents.repair import describe
+from grader.rewards.agents.repair import MathAgent, describe
 from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
