@@ -104,7 +104,9 @@ def _short(found: "ProblemCheck") -> str:
 
 def _missed(found: "ProblemCheck") -> str:
     """Return the changes that the tests of a weak problem miss."""
-    missed = found.mutants.missed if found.mutants is not None else ()
+    if found.mutants is None:
+        return "no change of the reference was tried"
+    missed = found.mutants.missed
     return "not noticed: " + "; ".join(
         f"line {each.line}: {each.before} → {each.after}" for each in missed
     )

@@ -242,7 +242,8 @@ _PROGRAMS: Mapping[Attack, str] = MappingProxyType(
 def attacks_on(suite: TestSuite, *, only: tuple[Attack, ...] = tuple(Attack)) -> dict[Attack, str]:
     """Return the sources of the attacks that fit a suite, in the order of `only`.
 
-    If several have the same source, only the first is returned.
+    If several have the same source, only the first is returned. There are none if the tests call
+    functions in another language than Python.
     """
     made = dict(_attacks(suite))
     first: dict[str, Attack] = {}
@@ -258,6 +259,8 @@ def _attacks(suite: TestSuite) -> Iterator[tuple[Attack, str]]:
         yield from _PROGRAMS.items()
         if answer is not None:
             yield Attack.USUAL_ANSWER, f"import sys\nsys.stdout.write({answer})\n"
+        return
+    if suite.language != "python":
         return
     yield Attack.EXITING_ON_LOAD, _EXIT
     yield Attack.EMPTY, "pass\n"

@@ -30,6 +30,7 @@ from grader.offline.mutants import Mutant, mutants_of
 from grader.offline.run import Grades
 from grader.scoring.calibration import Measured, key_of
 from grader.suites import ProblemIndex
+from grader.suites.deciding import with_language
 from grader.twins import confirmable
 
 SLOW_SHARE = 0.5
@@ -125,11 +126,16 @@ class _Trial:
         # The first case that does not pass decides, except for the attacks that check every case.
         rules = GradingRules(stop_early=True)
         attacks: list[tuple[_Tried, Submission]] = [
-            (attack, self._submission(source, limits, AS_SET if attack in PLAIN else rules))
+            (attack, self._attack(source, limits, AS_SET if attack in PLAIN else rules))
             for attack, source in attacks_on(self.suite, only=only).items()
         ]
         mutants = mutants_of(self.suite.reference or "", self.effort.mutants)
         return attacks + [(each, self._submission(each.source, limits, rules)) for each in mutants]
+
+    def _attack(self, source: str, limits: LimitOverrides, rules: GradingRules) -> Submission:
+        """Return an attack, which is in Python: what programs print is in no language."""
+        submission = self._submission(source, limits, rules)
+        return replace(submission, suite=with_language(submission.suite, "python"))
 
     def _submission(
         self, source: str, limits: LimitOverrides, rules: GradingRules = AS_SET
@@ -184,7 +190,7 @@ class _Trial:
             verdicts=tuple(run.verdict for run in self.runs),
             cpu_time_s=_cpu_time_s(self.runs) if self.runs else None,
             wall_time_s=_wall_time_s(self.runs) if self.runs else None,
-            cases=len(self.runs[0].cases) if self.runs else 0,
+            cases=len(self._case_ids()),
             confirmable=self._confirmable(),
             vacuous_cases=vacuous,
             paid=paid,
@@ -209,6 +215,11 @@ class _Trial:
             return (
                 ProblemHealth.VACUOUS,
                 f"these cases pass with any answer: {', '.join(vacuous)}",
+            )
+        if self.suite.language != "python" and not self.attacks and not self.mutants:
+            return ProblemHealth.OK, (
+                "only the reference was tried: attacks and changes are in Python, and these tests "
+                f"call functions in {self.suite.language}"
             )
         return ProblemHealth.OK, ""
 
@@ -237,9 +248,14 @@ class _Trial:
 
     def _confirmable(self) -> int | None:
         tests = self.suite.tests
-        if not self.runs or not isinstance(tests, ScriptTests | PytestTests):
+        if not self._case_ids() or not isinstance(tests, ScriptTests | PytestTests):
             return None
-        return len(confirmable(tests, [case.id for case in self.runs[0].cases]))
+        return len(confirmable(tests, self._case_ids()))
+
+    def _case_ids(self) -> list[str]:
+        """Return the cases, as the reference ran them or, without one, the attacks."""
+        reports = self.runs or [report for _, report in self.attacks.values()]
+        return max(([case.id for case in report.cases] for report in reports), key=len, default=[])
 
     def _mutation(self) -> Mutation | None:
         if not self.mutants:

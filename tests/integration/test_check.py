@@ -118,6 +118,17 @@ WEAK_PROGRAMS: Mapping[Attack, dict[str, Any]] = {
     Attack.ARGUMENT: {"solution": "print(abs(int(input())))", "inputs": ["3"], "outputs": ["3"]},
 }
 
+WEAK_SCRIPTS: Mapping[Attack, dict[str, Any]] = {
+    Attack.USUAL_ANSWER: {
+        "solution": "echo odd",
+        "language": "bash",
+        "inputs": ["1", "3"],
+        "outputs": ["odd", "odd"],
+    },
+    Attack.ARGUMENT: {"language": "bash", "inputs": ["1", "3"], "outputs": ["1", "3"]},
+}
+"""The same in another language, one of them without a reference."""
+
 STRONG: Mapping[str, dict[str, Any]] = {
     "script": {
         "code": SORTED,
@@ -160,7 +171,9 @@ def check(grader: Grader, row: dict[str, Any]) -> ProblemCheck:
 
 
 @pytest.mark.parametrize(
-    ("attack", "row"), [*WEAK.items(), *WEAK_PROGRAMS.items()], ids=lambda value: str(value)[:16]
+    ("attack", "row"),
+    [*WEAK.items(), *WEAK_PROGRAMS.items(), *WEAK_SCRIPTS.items()],
+    ids=lambda value: str(value)[:16],
 )
 def test_weak_suite_is_found_by_the_attack_that_it_pays(
     grader: Grader, attack: Attack, row: dict[str, Any]
@@ -169,6 +182,12 @@ def test_weak_suite_is_found_by_the_attack_that_it_pays(
     assert found.health is ProblemHealth.EXPLOITABLE, found
     assert attack in {each.attack for each in found.paid}
     assert found.strength == 0.0
+
+
+def test_cases_are_counted_without_a_reference(grader: Grader) -> None:
+    found = check(grader, {"test_list": ["assert f(1) == 2", "assert f(2) == 3"]})
+    assert found.health is ProblemHealth.NO_REFERENCE
+    assert (found.cases, found.confirmable) == (2, 2)
 
 
 @pytest.mark.parametrize("row", STRONG.values(), ids=STRONG)

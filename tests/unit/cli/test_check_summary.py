@@ -72,6 +72,12 @@ def test_problem_that_is_too_weak_is_a_finding(capsys: pytest.CaptureFixture[str
     assert "2 problems: 2 ok" in lines[1]
 
 
+def test_problem_of_unknown_strength_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    untried = ProblemCheck(id="untried", health=ProblemHealth.OK, runs=9)
+    lines = shown(tally_of(untried), capsys, min_strength=0.5).splitlines()
+    assert lines[0] == "ok           untried: no change of the reference was tried"
+
+
 def test_terminal_shows_a_table(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,20 @@ def test_problem_whose_reference_passes_is_ok() -> None:
     assert found.cpu_time_s == 0.1
 
 
+def test_tests_that_call_functions_in_another_language_are_not_attacked() -> None:
+    row = {"id": "add", "language": "go", "fn_name": "add", "inputs": [[1, 2]], "outputs": [3]}
+    with ProblemIndex.from_rows([{**row, "solution": REFERENCE}]) as problems:
+        (found,) = check_problems(
+            problems,
+            problems,
+            grader=Prepared([report(PASSED)] * 2, []),
+            limits=Limits(),
+            effort=Effort(attacks=True, mutants=0),
+        )
+    assert (found.health, found.runs) == (ProblemHealth.OK, 2)
+    assert found.feedback.startswith("only the reference was tried")
+
+
 @pytest.mark.parametrize(
     ("runs", "health", "feedback"),
     [
