@@ -41,7 +41,7 @@ def check(
         bool,
         typer.Option(
             "--attacks/--no-attacks",
-            help="Try submissions that solve nothing: up to 17 runs a problem; without, 2.",
+            help="Try submissions that solve nothing: 17 runs a problem at most, else 2.",
         ),
     ] = True,
     mutants: Annotated[

@@ -1,4 +1,4 @@
-"""Values that a program showed of expressions, held against those that are expected.
+"""Compares the values of expressions that a program showed with the expected ones.
 
 The submission shares the process that shows its values and can print whatever it likes. That
 gains it nothing: a value that it forges has to be right, too.
@@ -27,9 +27,10 @@ def shown_values(
 ) -> list[str | None]:
     """Return the values of expressions, in order, up to the last that was shown.
 
-    One that was not shown is None, as after an error that ended one test but not the others. Of
-    values in another order than the expressions', the first counts. One that is evaluated several
-    times has all its values, each on a line.
+    If an expression was not shown, its value is None, as after an error that ended one test but
+    not the others. A value does not count if that of a later expression was shown before it, or if
+    its expression was shown already. But if an expression may be evaluated several times, all its
+    values count, each on a line.
 
     Args:
         stdout: What the program printed.
@@ -77,9 +78,10 @@ def judge_expressions(
 ) -> list[CaseResult]:
     """Judge the one run that evaluated all cases.
 
-    What ended the run is the result of the first case after the last with a value, or of the last
-    one; those after it are skipped. Any other case without a value is a runtime error, and so tells
-    why the run ended badly after all others had a value.
+    What ended the run is the result of the first case after all that have a value, or of the last
+    case if each has a value. The cases after that one are skipped. Any other case without a value
+    is a runtime error. If the run ended by one after the last case had a value, that case tells so,
+    and the last case keeps its result.
 
     Args:
         cases: At least one.

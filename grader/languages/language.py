@@ -419,7 +419,7 @@ def with_empty_method(begun: str, returned: Callable[[str], str]) -> str | None:
         begun: The class.
         returned: Makes the statements of a method that returns a type.
 
-    Returns None if it is no such class.
+    Returns None if it is not the beginning of such a class.
     """
     found = _METHOD.search(begun)
     if found is None or not re.search(r"\bclass\b", begun):

@@ -50,7 +50,7 @@ class CheckedSubmission:
     def feedback(self) -> str:
         """What the report says, or why there is none."""
         if self.report is None:
-            return "not graded: in no language that the grader knows, or in several"
+            return "not graded: its language is unknown, or it is in several languages"
         return self.report.feedback
 
     def as_json(self) -> dict[str, Any]:

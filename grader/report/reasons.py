@@ -55,7 +55,7 @@ SUSPICIONS = {
     Suspicion.LOOKED: "The code looked at its tests, at its callers or at all objects.",
     Suspicion.TWIN: "A test passed although it had been changed to expect something wrong.",
     Suspicion.FORGED_REPORT: "A case was reported more than once.",
-    Suspicion.FORGED_FRAME: "The code said to its tests what no honest code says.",
+    Suspicion.FORGED_FRAME: "The code sent its tests what no honest code sends.",
     Suspicion.FORBIDDEN_CALL: "It made a system call that no honest program needs.",
     Suspicion.NETWORK: "It tried to reach a network.",
 }

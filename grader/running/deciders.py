@@ -1,4 +1,4 @@
-"""How the programs of a suite that decide about outputs, checkers and interactors, are run.
+"""How checkers and interactors are run, the programs of a suite that decide about outputs.
 
 They may be in any language. One that has to be compiled is compiled in the sandbox, once per suite
 and grader. What the compiler made is kept, and only slots ever use it.

@@ -135,8 +135,9 @@ def _folder(path: str) -> str:
 def _placed(tests: ExpressionTests, code: str) -> dict[str, str]:
     """Return a submission's files where the tests expect them, without the one that is its code.
 
-    If the file that the tests mention is one to begin with, it is a header: a file without a name
-    is all of the submission, unless it mentions the header in quotes.
+    The file that the tests mention may be one of those that the exercise begins with. Then it is a
+    header, and code without file names takes its place, unless the code mentions the header in
+    quotes: then the code is the source file beside it.
     """
     begun = {each.path: each.content.decode() for each in tests.begun}
     given = split_files(code)
@@ -152,7 +153,7 @@ def _placed(tests: ExpressionTests, code: str) -> dict[str, str]:
 def _values(
     task: Task, tests: ExpressionTests, mark: str, *, code: str | None = None
 ) -> ValueDriver:
-    """Return what shows the values of a submission's code or, if it is None, the expected ones."""
+    """Return what shows the values of `code` or, if that is None, the expected values."""
     is_submission = code is not None
     return ValueDriver(
         code=tests.stub if code is None else code,

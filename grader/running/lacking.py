@@ -31,8 +31,9 @@ def __getattr__(name):
 def require_what_tests_need(task: Task, graded: Graded, slot: Slot, references: References) -> None:
     """Make sure that a submission has not failed for something that the sandbox lacks.
 
-    What its run says of that is not believed, since the submission may have made it up: the tests
-    are run again with a stand-in. If the suite has a reference, that has answered the question.
+    What its run says of that is not believed, since the submission may have made it up. So the
+    tests are run again with a stand-in. If the suite has a reference, nothing is run here, since
+    the reference has shown whether the suite can be passed.
 
     Args:
         task: The submission and its suite, whose tests are code.

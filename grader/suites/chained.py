@@ -202,7 +202,7 @@ def _tolerance(code: Code, begun: re.Match[str], rest: list[Code]) -> float:
     """Return the number that the third argument of an assertion is, or that its name has.
 
     Raises:
-        SuiteError: It is no number that is known.
+        SuiteError: It is not a number, nor the name of one.
     """
     text = rest[0].text if rest else ""
     if _NAME.fullmatch(text):

@@ -1,8 +1,8 @@
 """Tells whether a value may rest on comparisons that are hidden in it.
 
-`all(f(x) == y for x, y in rows)` is true for an object that equals everything, and false of nothing
-that a twin could expect in its place. So the opposite of such a condition shows only that the
-assertion is evaluated, and not that the submission's values are right.
+`all(f(x) == y for x, y in rows)` is true for an object that equals everything. A twin can only
+expect the opposite of the whole condition, and then such an object fails, like a right program. So
+that change shows that the assertion is evaluated, and not that the submission's values are right.
 """
 
 import ast

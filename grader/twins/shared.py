@@ -21,7 +21,7 @@ from grader.twins.values import Values, apart
 _LEAVES_A_CONSTANT = 4
 _TRIES = 24
 _MOST_USERS = 50
-"""The most expectations of a constant: for each of them it is computed whether a change shows."""
+"""The most expectations of a constant, since each is computed to see whether a change shows."""
 
 Cases = tuple[CaseKey, ...]
 _Keys = tuple[object, ...]

@@ -36,9 +36,9 @@ class Site:
     telling: bool
     """Whether a reader of the changed source may guess that it was changed."""
     blind: bool = False
-    """Whether an object for which every comparison is true may fail it, like a right program."""
+    """Whether an object that equals everything may fail it, like a right program."""
     has_blind: bool = False
-    """Whether its cases have expectations of which each change is blind."""
+    """Whether its cases have expectations that can only be changed blindly."""
     computed: bool = False
     """Whether it replaces what a test certainly computes. Then the right value may still be found
     elsewhere, but the change itself tells nothing."""

@@ -12,7 +12,7 @@ Row = Bound | tuple[Bound | None, ...]
 
 
 def resolved(bound: Bound) -> Bound:
-    """Return the expression that a name stands for, with the names that led to it as tables."""
+    """Return the expression that a name stands for. The names that led to it become its tables."""
     for _ in range(_MAX_DEPTH):
         match bound.node:
             case ast.Name(id=name) if name in bound.env:

@@ -31,14 +31,14 @@ class NotComputable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """An unknown value; two of the same node are equal."""
+    """An unknown value. Two of them are equal if they are of the same node."""
 
     node: ast.AST
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The result of a constructor that is not called here. Two are equal if all arguments are."""
+    """The result of a constructor that is not called here. Two are equal if their arguments are."""
 
     name: str
     parts: tuple[Any, ...]

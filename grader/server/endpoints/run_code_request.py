@@ -189,7 +189,7 @@ def decoded_files(given: Mapping[str, str | None]) -> tuple[SuiteFile, ...]:
     for path in paths:
         parents = path.split("/")[:-1]
         if any("/".join(parents[: depth + 1]) in paths for depth in range(len(parents))):
-            message = f"{path} lies in what is a file itself"
+            message = f"{path} is below the path of another file"
             raise InputError(message)
     return tuple(files)
 
