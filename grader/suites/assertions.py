@@ -178,6 +178,7 @@ _GIVES_UP = re.compile(
     r"\b(?:throw|die|abort|stop)\b|\b(?:exit|Exit|quit)\s*\(|\breturn\s+(?:-?1|false|EXIT_FAILURE)\b"
 )
 _MOST_BODY_CHARS = 1024
+_MOST_NAMES = 4
 _NESTED = re.compile(r"[{}]|\b(?:if|for|while|switch)\b")
 _AROUND_CONDITION = re.compile(r"(?:all|isTRUE)?\s*\(")
 """In R, these functions tell whether all of a condition is true."""
@@ -324,7 +325,7 @@ def _changing(code: Code, at: int, name: str) -> tuple[int, int] | None:
     return start, code.end_of_statement(at, ";\n")
 
 
-def _is_shown(code: Code, name: str, expected: str, most_names: int = 4) -> bool:
+def _is_shown(code: Code, name: str, expected: str) -> bool:
     """Tell whether the submission can see an expected value if it can see the value of a name.
 
     It can if the name alone is expected, or if its value is a text or list, or made from one.
@@ -335,7 +336,7 @@ def _is_shown(code: Code, name: str, expected: str, most_names: int = 4) -> bool
     if mask.strip() == name:
         return True
     pending, seen = [name], {name}
-    for _ in range(most_names):
+    for _ in range(_MOST_NAMES):
         given = [value for each in pending for value in _values_given(code, each)]
         if any(re.search(r"[\"'`{\[]", value) for value in given):
             return True

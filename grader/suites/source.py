@@ -131,11 +131,11 @@ def calls_at_top(tree: ast.Module, name: str) -> bool:
     )
 
 
-def argument_of(tree: ast.Module, name: str) -> str | None:
-    """Return the first argument, as source, with which the last statement calls `name`, or None."""
+def argument_of_check(tree: ast.Module) -> str | None:
+    """Return the first argument with which the last statement calls `check`, as source, or None."""
     for node in ast.walk(ast.Module(body=tree.body[-1:], type_ignores=[])):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
-            return ast.unparse(node.args[0]) if node.func.id == name else None
+            return ast.unparse(node.args[0]) if node.func.id == "check" else None
     return None
 
 
@@ -320,12 +320,12 @@ def top_names(code: str) -> set[str]:
         return set()
 
 
-def with_star_import(source: str, module: str, helpers: str = "") -> str:
-    """Return test source that first imports every public name of `module`.
+def with_star_import(source: str, helpers: str = "") -> str:
+    """Return test source that first imports every public name of the submission.
 
-    What the source `helpers` defines replaces names of `module`.
+    What the source `helpers` defines replaces names of the submission.
     """
-    line = f"from {module} import *\n" + (f"\n{helpers}\n\n" if helpers else "")
+    line = "from solution import *\n" + (f"\n{helpers}\n\n" if helpers else "")
     if "__future__" not in source:
         return line + source
     last = max(

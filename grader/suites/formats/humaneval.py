@@ -82,7 +82,7 @@ def read_pack(row: Row) -> TestSuite:
     if languages.named(task_id.partition("/")[0]) != languages.PYTHON:
         return replace(appended.read(row), format="humanevalpack")
     if row.get("entry_point") is None:
-        name = source.argument_of(source.parse(fields.text(row, "test")), "check")
+        name = source.argument_of_check(source.parse(fields.text(row, "test")))
         if name is None:
             message = "the row has no entry_point, and its test does not call check with one"
             raise SuiteError(message)

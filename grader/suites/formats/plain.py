@@ -93,7 +93,7 @@ def pytest_suite(
     known = source.top_names(reference) if reference else set()
     module = source.solution_module(tree, known | ({entry_point} if entry_point else set()))
     if module is None:
-        module, text = "solution", source.with_star_import(text, "solution")
+        module, text = "solution", source.with_star_import(text)
     names = source.imported_names(tree, module)
     return TestSuite(
         tests=pytest_tests(
@@ -111,7 +111,7 @@ def pytest_suite(
 def _check_suite(
     text: str, tree: ast.Module, entry_point: str | None, reference: str | None
 ) -> TestSuite:
-    name = entry_point or source.argument_of(tree, "check")
+    name = entry_point or source.argument_of_check(tree)
     if name is None:
         text = _FIND_CANDIDATE + text
     return TestSuite(

@@ -41,7 +41,7 @@ def star_suite(test: str, *, format_name: str, helpers: str = "", **properties: 
     if not source.has_tests(test):
         message = "the tests define no test"
         raise SuiteError(message)
-    text = source.with_star_import(test, "solution", helpers)
+    text = source.with_star_import(test, helpers)
     tests = pytest_tests({_TEST_PATH: text}, test_paths=(_TEST_PATH,))
     return TestSuite(tests=tests, format=format_name, **properties)
 

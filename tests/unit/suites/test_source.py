@@ -144,7 +144,7 @@ def test_submission_that_imports_more_than_the_plain_image_has_wants_the_other(
 
 def test_star_import_stays_behind_future_imports() -> None:
     text = '"""Doc."""\nfrom __future__ import annotations\nimport math\n'
-    assert source.with_star_import(text, "solution").splitlines()[1:3] == [
+    assert source.with_star_import(text).splitlines()[1:3] == [
         "from __future__ import annotations",
         "from solution import *",
     ]
