@@ -103,7 +103,9 @@ def check(task: RewardTask | None = None) -> None:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return "" if value is None else str(value)
 
 
 def _listed(values: object) -> list[object]:
@@ -112,7 +114,8 @@ def _listed(values: object) -> list[object]:
         return []
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         return [values]
-    return list(values)
+    # An array without dimensions says that it is iterable, and is not.
+    return [values] if getattr(values, "shape", None) == () else list(values)
 
 
 def _at(values: list[object], index: int) -> object:

@@ -84,7 +84,7 @@ def code_reward(
     """
     _trainer.watch()
     sample = Sample(
-        query=completions,
+        query=text_of(completions),
         prompt=text_of(prompt),
         label=label_of(data),
         dataset=dataset_of(data),

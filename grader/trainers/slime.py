@@ -55,7 +55,7 @@ async def _reward(sample: SlimeSample) -> float:
     label = label_of(metadata) if sample.label is None else sample.label
     rating = await rate_soon(
         Sample(
-            query=sample.response,
+            query=text_of(sample.response),
             prompt=text_of(sample.prompt),
             label=label,
             step=_step_of(sample),

@@ -45,12 +45,13 @@ def code_reward(
     Raises:
         ConfigurationError: This process cannot grade anything. Raised by the first call only.
     """
+    rows = {n: v for n, v in columns.items() if n not in _OWN_COLUMNS and _is_column(v, prompts)}
     step = getattr(columns.get("trainer_state"), "global_step", None)
     samples = [
         Sample(
             query=response_of(completion),
             prompt=text_of(prompt),
-            label=label_of(row := _row(columns, index, prompt)),
+            label=label_of(row := {"prompt": prompt, **{n: v[index] for n, v in rows.items()}}),
             step=step,
             dataset=dataset_of(row),
         )
@@ -145,11 +146,14 @@ def _only_graded(other: RewardFunction, graded: _Graded) -> RewardFunction:
     return masked
 
 
-def _row(columns: Mapping[str, Any], index: int, prompt: object) -> dict[str, object]:
-    return {
-        "prompt": prompt,
-        **{name: values[index] for name, values in columns.items() if name not in _OWN_COLUMNS},
-    }
+def _is_column(values: object, prompts: Sequence[object]) -> bool:
+    """Return whether an argument has a value for each prompt; other releases may pass others."""
+    if isinstance(values, str | bytes | Mapping):
+        return False
+    try:
+        return len(values) == len(prompts)  # type: ignore[arg-type]
+    except TypeError:
+        return False
 
 
 def _means(ratings: Sequence[Rating]) -> dict[str, float]:

@@ -16,7 +16,7 @@ from typing import Any
 from grader.config.rewards import RewardTask
 from grader.model.errors import GraderError
 from grader.rewards.sample import Rating, Sample
-from grader.trainers.shared import rate_all, rate_one, rate_soon
+from grader.trainers.shared import rate_all, rate_one, rate_soon, response_of
 
 _MATH_SOURCES = frozenset(
     {
@@ -63,7 +63,7 @@ async def compute_score(
         ConfigurationError: This process cannot grade anything. Raised by the first call only.
         GraderError: The sample could not be graded, and `raise_ungraded` is set.
     """
-    sample = Sample(query=solution_str, label=ground_truth, dataset=data_source or "")
+    sample = _sample(data_source, solution_str, ground_truth)
     rating = await rate_soon(sample, task=_task_of(data_source, task, sources))
     return _result(rating, raise_ungraded=raise_ungraded)
 
@@ -80,7 +80,7 @@ def compute_score_sync(
     **_: Any,
 ) -> dict[str, float]:
     """As `compute_score`, for managers that need a function that is not async."""
-    sample = Sample(query=solution_str, label=ground_truth, dataset=data_source or "")
+    sample = _sample(data_source, solution_str, ground_truth)
     rating = rate_one(sample, task=_task_of(data_source, task, sources))
     return _result(rating, raise_ungraded=raise_ungraded)
 
@@ -99,8 +99,7 @@ def compute_score_batch(
     by_task: dict[str | None, dict[int, Sample]] = defaultdict(dict)
     rows = zip(data_sources, solution_strs, ground_truths, strict=True)
     for index, (source, text, label) in enumerate(rows):
-        sample = Sample(query=text, label=label, dataset=source)
-        by_task[_task_of(source, task, sources)][index] = sample
+        by_task[_task_of(source, task, sources)][index] = _sample(source, text, label)
     results: dict[int, dict[str, float]] = {}
     for chosen, samples in by_task.items():
         ratings = rate_all([*samples.values()], task=None if chosen is None else RewardTask(chosen))
@@ -123,11 +122,20 @@ def compute_score_prime(
     return found["score"]
 
 
+def _sample(data_source: object, response: object, label: object) -> Sample:
+    return Sample(query=response_of(response), label=label, dataset=_name(data_source))
+
+
+def _name(data_source: object) -> str:
+    """Return the name of a source; "" for None, and NaN, as pandas says that there is none."""
+    return data_source if isinstance(data_source, str) else ""
+
+
 def _task_of(
-    data_source: str | None, task: str | None, sources: Mapping[str, str] | None
+    data_source: object, task: str | None, sources: Mapping[str, str] | None
 ) -> str | None:
     """Return the task that the source of a row stands for; if it stands for none, the given one."""
-    source = data_source or ""
+    source = _name(data_source)
     if sources is not None and source in sources:
         return sources[source]
     is_math = source in _MATH_SOURCES or source.startswith(_MATH_FAMILIES)
