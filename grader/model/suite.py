@@ -302,10 +302,10 @@ class TestSuite:
     extraction: ExtractionRule = ExtractionRule.AUTO
     limits: LimitOverrides = field(default_factory=LimitOverrides)
     image: str = "python"
-    """The sandbox image variant that the tests need, such as "python" or "science"."""
+    """The sandbox image variant that the tests need, such as "python", "science" or "cpp"."""
     language: str = "python"
-    """The language of submissions; "any": that of each one's code block. Only stdin suites may use
-    languages other than Python; see `grader.languages`."""
+    """The language of submissions; "any": that of each one's code block. Scripts and pytest tests
+    are for Python only, and so are calls in many languages; see `grader.languages`."""
     reference: str | None = None
     """A solution that should pass, as complete code. Required if the tests run it."""
 

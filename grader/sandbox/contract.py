@@ -294,7 +294,7 @@ class Sandbox(Protocol):
         """Start a slot and wait until it can take a batch.
 
         Args:
-            image: The image variant: "python" or "science".
+            image: The image variant, such as "python", "science" or "cpp".
             memory_bytes: The most that any batch of this slot may use.
 
         Raises:
