@@ -168,7 +168,8 @@ def _chosen(count: int) -> str:
 
 _TESTS = TranslatedTests(
     start="assert(",
-    setup="auto candidate = {name};",
+    # Without the colons, `std` would have such a function too if an answer uses its names.
+    setup="auto candidate = ::{name};",
 )
 
 _NO_RESULT = re.compile(r"\bvoid\s+\w+\s*\([^()]*\)\s*\Z")

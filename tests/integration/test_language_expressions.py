@@ -103,6 +103,22 @@ def test_truth_in_cpp_equals_the_number_that_it_is(grader: Grader) -> None:
     assert (report.verdict, report.passed) == (Verdict.PASSED, 2), report.feedback
 
 
+def test_function_in_cpp_may_be_called_as_one_of_the_library(grader: Grader) -> None:
+    need("cpp")
+    label = {
+        "name": "search",
+        "language": "cpp",
+        "prompt": "#include <bits/stdc++.h>\nlong search(long n) {\n",
+        "tests": "}\nint main() {\n    auto candidate = search;\n"
+        "    assert(candidate((2)) == (4));\n}\n",
+        "stop_tokens": [],
+    }
+    code = "#include <algorithm>\nusing namespace std;\nlong search(long n) { return 2 * n; }"
+    completion = f"```cpp\n{code}\n```"
+    report = grader.grade(Submission(id="0", completion=completion, suite=parse_label(label)))
+    assert report.verdict is Verdict.PASSED, report.feedback
+
+
 @pytest.mark.parametrize("language", ROWS)
 def test_wrong_answer_fails_with_both_values(grader: Grader, language: str) -> None:
     report = grade(grader, language, ROWS[language].wrong)
