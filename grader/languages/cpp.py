@@ -108,6 +108,14 @@ template <class T> void show(ostream &out, const std::unordered_set<T> &all) {
 template <class T, size_t n> void show(ostream &out, const std::array<T, n> &all) {
     show_all(out, all);
 }
+template <class T> auto show(ostream &out, const T &value) -> decltype(void(value.for_tests)) {
+    out << value.for_tests;
+}
+template <class T> std::string text(const T &value) {
+    std::ostringstream out;
+    show(out, value);
+    return out.str();
+}
 template <class T> std::decay_t<T> as(std::decay_t<T> value) { return value; }
 template <class T> void line(const char *start, const T &value) {
     std::cout << start;
@@ -118,8 +126,25 @@ template <class T> void line(const char *start, const T &value) {
 """
 
 
+_UNION = re.compile(
+    r"\bunion(?P<name>\s+Union_\w+\s*\{)|:\s*(?P<member>f\d+)\s*\([^;{}]*\)\s*\{",
+)
+
+
+def _telling_member(code: str) -> str:
+    """Let the unions of MultiPL-E know which member they hold, which C++ cannot tell."""
+
+    def told(found: re.Match[str]) -> str:
+        if found["name"]:
+            return f"struct{found['name']} std::string for_tests;"
+        return f"{found[0]} for_tests = shown_for_tests::text({found['member']});"
+
+    return _UNION.sub(told, code) if "union Union_" in code else code
+
+
 def show(values: ValueDriver) -> str:
     """Show the values of expressions, if they are numbers, texts and containers of these."""
+    values = values._replace(code=_telling_member(values.code))
     form = 'shown_for_tests::line("\\n{mark} {number} ", {expression})'
     return program_of(values, form, path="solution.cpp", show=_SHOW, driver=_EXERCISE_DRIVER)
 

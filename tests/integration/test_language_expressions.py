@@ -119,6 +119,49 @@ def test_function_in_cpp_may_be_called_as_one_of_the_library(grader: Grader) -> 
     assert report.verdict is Verdict.PASSED, report.feedback
 
 
+UNION = """\
+#include <bits/stdc++.h>
+union Union_std_string_long{
+    std::string f0;
+    long f1;    Union_std_string_long(std::string _f0) : f0(_f0) {}
+    Union_std_string_long(long _f1) : f1(_f1) {}
+    ~Union_std_string_long() {}
+    bool operator==(std::string f) {
+        return f0 == f ;
+    }    bool operator==(long f) {
+        return f1 == f ;
+    }
+};
+Union_std_string_long digit(long n) {
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "passed"),
+    [
+        pytest.param('if (n > 9) return -1; return std::string(n, "x"[0]);', 2, id="right"),
+        pytest.param('return std::string(n, "x"[0]);', 1, id="text for a number"),
+        pytest.param("return -1;", 1, id="number for a text"),
+    ],
+)
+@pytest.mark.parametrize("continued", [False, True])
+def test_result_in_cpp_may_be_a_union_that_multipl_e_made(
+    grader: Grader, body: str, passed: int, continued: bool
+) -> None:
+    need("cpp")
+    label = {
+        "name": "digit",
+        "language": "cpp",
+        "prompt": UNION,
+        "tests": "}\nint main() {\n    auto candidate = digit;\n"
+        '    assert(candidate((2)) == "xx");\n    assert(candidate((10)) == -1);\n}\n',
+        "stop_tokens": [],
+    }
+    completion = f"    {body}\n}}" if continued else f"```cpp\n{UNION}{body}\n}}\n```"
+    report = grader.grade(Submission(id="0", completion=completion, suite=parse_label(label)))
+    assert (report.passed, report.total) == (passed, 2), report.feedback
+
+
 @pytest.mark.parametrize("language", ROWS)
 def test_wrong_answer_fails_with_both_values(grader: Grader, language: str) -> None:
     report = grade(grader, language, ROWS[language].wrong)
