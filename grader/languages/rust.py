@@ -298,6 +298,7 @@ def _unfinished_of_prompt(prompt: str) -> str:
 
 _TESTS = TranslatedTests(
     start="assert_eq!(",
+    texts_span_lines=True,
     setup="let candidate = {name};",
     expected=_LIKE,
     stub=_unfinished_of_prompt,

@@ -63,6 +63,13 @@ def test_each_comparison_becomes_a_case(language: str) -> None:
             id="line breaks on both sides",
         ),
         pytest.param(
+            "rust",
+            'assert_eq!(candidate(String::from("a\nb")), String::from("c\nd"));',
+            'candidate(String::from("a\nb"))',
+            'crate::like_for_tests(|| candidate(String::from("a\nb")), String::from("c\nd"))',
+            id="line breaks in Rust",
+        ),
+        pytest.param(
             "php",
             'if (candidate("\\")") !== "x") { throw new Exception("Test failed!"); }',
             'candidate("\\")")',
