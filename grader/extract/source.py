@@ -12,7 +12,13 @@ from enum import Enum, auto
 from functools import cached_property
 from itertools import chain, islice
 
-from grader.source.names import Definition, bound_names, missing_names, names_read
+from grader.source.names import (
+    Definition,
+    bound_names,
+    missing_names,
+    name_bound_by,
+    names_read,
+)
 from grader.source.syntax import MAX_PARSE_CHARS, may_be_parsed, parse
 
 PARSE_BUDGET_CHARS = 2 * MAX_PARSE_CHARS
@@ -228,23 +234,11 @@ def own_names(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names that running `body` binds in its own scope; "*" for a star import."""
     names: set[str] = set()
     for node in module_level(body):
-        names.update(_names_of(node))
+        parts = node.names if isinstance(node, ast.Import | ast.ImportFrom) else [node]
+        names.update(filter(None, map(name_bound_by, parts)))
         for target in _targets(node):
             names.update(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
     return names
-
-
-def _names_of(node: ast.AST) -> Iterator[str]:
-    """Yield the names that `node` itself binds, other than by assignment."""
-    if isinstance(node, Definition):
-        yield node.name
-    elif isinstance(node, ast.Import | ast.ImportFrom):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    elif isinstance(node, ast.ExceptHandler | ast.MatchStar | ast.MatchAs) and node.name:
-        yield node.name
-    elif isinstance(node, ast.MatchMapping) and node.rest:
-        yield node.rest
 
 
 def _targets(node: ast.stmt) -> Iterator[ast.expr]:

@@ -118,24 +118,30 @@ def free_names(root: ast.AST, around: frozenset[str] = frozenset()) -> Iterator[
 def bound_names(
     trees: Iterable[ast.AST], walk: Callable[[ast.AST], Iterator[ast.AST]] = walk
 ) -> Iterator[str]:
-    """Yield every name that the sources bind somewhere, or in the nodes of another `walk`."""
+    """Yield every name that the sources bind or delete, or that nodes of another `walk` do."""
     for tree in trees:
         for node in walk(tree):
-            match node:
-                case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                    yield name
-                case ast.arg(arg=name) | ast.ClassDef(name=name):
-                    yield name
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                    yield name
-                case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-                    yield name
-                case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-                    yield name
-                case ast.alias(name=name, asname=asname):
-                    yield asname or name.partition(".")[0]
-                case _:
-                    pass
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
+                yield node.id
+            elif (name := name_bound_by(node)) is not None:
+                yield name
+
+
+def name_bound_by(node: ast.AST) -> str | None:
+    """Return the name that a node itself binds, whatever is in it; None if it binds none."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.ClassDef(name=name):
+            return name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
+            return name
+        case ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            return name
+        case ast.alias(name=name, asname=asname):
+            return asname or name.partition(".")[0]
+        case _:
+            return None
 
 
 def names_read(tree: ast.AST) -> set[str]:

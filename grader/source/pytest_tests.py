@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from grader.model import PytestTests
 from grader.model.errors import SuiteError
-from grader.source.names import Function
+from grader.source.names import Function, name_bound_by
 from grader.source.pytest_rows import Rows
 from grader.source.pytest_skips import RowSkips, is_waiver
 from grader.source.syntax import UNPARSABLE, parse
@@ -286,32 +286,17 @@ def _names_bound(statement: ast.stmt) -> Iterator[str]:
     pending: list[ast.AST] = [statement]
     while pending:
         node = pending.pop()
+        if (name := name_bound_by(node)) is not None:
+            yield name
         match node:
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                yield name
-                continue  # the names in it are its own
-            case ast.Lambda() | ast.AnnAssign(value=None):
-                continue
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                pass  # the names in it are its own
+            case ast.AnnAssign(value=None):
+                pass
             case ast.comprehension(iter=iterable, ifs=conditions):
                 pending += [iterable, *conditions]  # its target is its own
-                continue
-            case ast.alias(name=name, asname=renamed):
-                yield renamed or name.partition(".")[0]
-            case (
-                ast.Name(id=name, ctx=ast.Store())
-                | ast.ExceptHandler(name=str(name))
-                | ast.MatchAs(name=str(name))
-                | ast.MatchStar(name=str(name))
-                | ast.MatchMapping(rest=str(name))
-            ):
-                yield name
             case _:
-                pass
-        pending += ast.iter_child_nodes(node)
+                pending += ast.iter_child_nodes(node)
 
 
 def _binds_by_text(node: ast.AST) -> bool:
