@@ -70,6 +70,9 @@ _LETTER = re.compile(
     r"(\\(?:math(?:bf|bb|it|sf|cal)|boldsymbol|bm|hat|vec|bar|tilde|dot|overline))\s+([a-zA-Z])(?![a-zA-Z])"
 )
 """A font or an accent of one letter without braces."""
+_BASE_IN_BRACKETS = re.compile(r"_\{\s*\((\d+)\)\s*\}")
+_PER = re.compile(rf"({_TEXT_COMMANDS}\s*\{{[a-zA-Z ]+)\}}\s*/\s*{_TEXT_COMMANDS}\s*\{{")
+"""Between two units in text mode of their own."""
 _BASE = re.compile(r"(\d)\s*\(?\s*(?:in )?base (\w+)\s*\)?$")
 _SYMBOL = rf"\\(?:{'|'.join(_GREEK.values())}|infty)(?![a-zA-Z])"
 _ABOVE = re.compile(rf"\\frac\s*({_SYMBOL})")
@@ -100,6 +103,7 @@ def clean(text: str) -> str:
     text = _SYSTEM.sub(_rows, text)
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     text = _TEMPERATURE.sub(lambda m: f" \\unit{{{_SCALES[m[1]]}}}", text)
+    text = _BASE_IN_BRACKETS.sub(r"_{\1}", _PER.sub(r"\1/", text))
     text = _UNIT.sub(lambda m: f" \\unit{{{m[1]}{m[2] or ''}}}", text)
     for _ in range(_MAX_DEPTH):
         text, count = _TEXT.subn(r" \1 ", text)

@@ -128,6 +128,7 @@ Value = Number | Collection | NamedValue | Equation | Approximation | Clock | Ex
 # ---------------------------------------------------------------- reading
 
 _LETTER = r"(?:\\[a-zA-Z]+|[a-zA-Z])(?:_\{?\w+\}?)?"
+_POINT = re.compile(r"([A-Z](?:_\d)?)\s*(\(.*,.*\))")
 _SUBSCRIPT = re.compile(r"_(?:\d+|\{\d+\})$")
 _VARIABLE = re.compile(_LETTER)
 _NAME = re.compile(rf"{_LETTER}(?:\({_LETTER}\))?|[a-zA-Z][a-zA-Z ]{{2,40}}")
@@ -248,7 +249,9 @@ def _grouped(items: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def _equation(text: str, depth: int) -> Value | None:
-    r"""Read "x = 5", "2x + y = 3", "\sqrt{3} \approx 1.73" and "x \in [0, 1)"."""
+    r"""Read "x = 5", "P(1, 2)", "2x + y = 3", "\sqrt{3} \approx 1.73" and "x \in [0, 1)"."""
+    if (match := _POINT.fullmatch(text)) and _unwrap(match[2]):
+        text = f"{match[1]}={match[2]}"
     if match := _MEMBER.fullmatch(text):
         values = _read(match[2], depth + 1)
         return values if match[1][0] == "(" else NamedValue(name=match[1], value=values, text=text)

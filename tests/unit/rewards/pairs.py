@@ -1065,4 +1065,22 @@ PAIRS: dict[str, tuple[tuple[str, str, bool], ...]] = {
         ("A, C, D", "AC", NO),
         ("(A, C)", "AC", NO),
     ),
+    "points with a name": (
+        ("A(1, 2)", "(1, 2)", YES),
+        ("(1, 2)", "P(1, 2)", YES),
+        ("P(1, 2)", "P = (1, 2)", YES),
+        ("(1, 2)", "P(2, 1)", NO),
+        ("A(1, 2)", "B(1, 2)", NO),
+        ("A(1, 2), B(3, 4)", "B(3, 4), A(1, 2)", YES),
+        ("A(1, 2), B(3, 4)", "B(1, 2), A(3, 4)", NO),
+        ("(-2, 0), (2, 0)", r"F_1(2, 0) \text{ and } F_2(-2, 0)", YES),
+        ("120", "C(1, 20)", NO),
+    ),
+    "bases in brackets, units apart": (
+        ("10011_2", "10011_{(2)}", YES),
+        ("10011_2", "10011_{(3)}", NO),
+        (r"60\text{ km/h}", r"60\ \text{km}/\text{h}", YES),
+        (r"60\text{ km/h}", r"60\ \mathrm{m}/\mathrm{s}", NO),
+        (r"5\text{ m/s}^2", r"5\ \text{m}/\text{s}^2", YES),
+    ),
 }  # fmt: skip
