@@ -2,6 +2,7 @@
 
 import logging
 import math
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from functools import partial
 
 from grader.config.settings import ImageSettings, SandboxChoice, Settings
 from grader.grading import pipeline
+from grader.grading.grading import Grading
 from grader.grading.hosts import SLOTS_PER_PROCESS, Hosts
 from grader.grading.stopping import STOPPED, StopHandle
 from grader.model import GradeReport, Submission, Usage
@@ -21,6 +23,7 @@ from grader.model.errors import (
 )
 from grader.model.verdict import LimitKind
 from grader.process.closing import Closing
+from grader.process.threads import Threads
 from grader.running.references import References
 from grader.sandbox.choice import choose_sandbox
 from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot
@@ -44,6 +47,7 @@ class GradingEngine(Closing):
         *,
         sandbox: Sandbox | None = None,
         in_host: bool = False,
+        on_turn: Callable[[Submission], None] = lambda _: None,
     ) -> None:
         """Choose the sandbox; nothing is started yet.
 
@@ -51,6 +55,8 @@ class GradingEngine(Closing):
             settings: None for the defaults.
             sandbox: None for the one that the settings choose. Closed with the grader.
             in_host: Whether this is a host process, which starts no others.
+            on_turn: Called when it begins to grade a submission that was given to `submit`. It must
+                neither raise nor wait.
 
         Raises:
             ConfigurationError: The settings name something that does not exist.
@@ -68,9 +74,17 @@ class GradingEngine(Closing):
             outage_s=self.settings.outage_s,
             supersets={"python": "science"} if self.settings.images == ImageSettings() else {},
         )
+        self._on_turn = on_turn
+        self._threads = Threads(self.settings.slots, "grader-slot")
         # A sandbox that the caller made cannot be passed on to other processes.
         self._hosts = (
-            Hosts(self.settings, SandboxChoice(self.sandbox.name))
+            Hosts(
+                self.settings,
+                SandboxChoice(self.sandbox.name),
+                threads=self._threads,
+                grade_here=self._grade_here,
+                on_turn=on_turn,
+            )
             if sandbox is None and not in_host and self.settings.slots > SLOTS_PER_PROCESS
             else None
         )
@@ -82,6 +96,28 @@ class GradingEngine(Closing):
         own = self._pool.counts()
         return own if self._hosts is None else self._hosts.counts(own)
 
+    def submit(
+        self,
+        submission: Submission,
+        settle: Callable[[GradeReport], None],
+        *,
+        handle: StopHandle | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        """Begin to grade one submission, and return at once. No submission makes it raise.
+
+        Args:
+            submission: What to grade.
+            settle: Called once with the report, in any thread. It must not raise.
+            handle: The handle by which it can be stopped. Its report is then an internal error.
+            settings: The settings of this call. The backend, slots and retries stay the engine's.
+        """
+        grading = self._grading(submission, settle, handle, settings)
+        if self._hosts is not None:
+            self._hosts.grade(grading)
+        else:
+            grading.run_in(self._threads, partial(self._take_turn, grading))
+
     def grade(
         self,
         submission: Submission,
@@ -89,36 +125,14 @@ class GradingEngine(Closing):
         handle: StopHandle | None = None,
         settings: Settings | None = None,
     ) -> GradeReport:
-        """Grade one submission; waits for a free slot. No submission makes it raise.
-
-        Args:
-            submission: What to grade.
-            handle: The handle by which it can be stopped. Its report is then an internal error.
-            settings: The settings of this call. The backend, slots and retries stay the engine's.
-        """
-        handle, settings = handle or StopHandle(), settings or self.settings
-
-        def here(submission: Submission) -> GradeReport:
-            return pipeline.grade(
-                submission,
-                partial(self._borrow, handle),
-                self._references,
-                settings,
-                self._calibration,
-            )
-
-        try:
-            if self._hosts is None:
-                return here(submission)
-            return self._hosts.grade(
-                submission, settings, here=here, held=lambda used: handle.using(nullcontext(used))
-            )
-        except GraderError as error:
-            return pipeline.failed(submission, error, settings)
-        except Exception as error:  # noqa: BLE001 - reported and logged below
-            # A bug of ours must be logged, and must cost only this report.
-            _log.exception("a bug in the grader: submission %s was not graded", submission.id)
-            return pipeline.not_graded(f"{type(error).__name__}: {error}", settings)
+        """Grade one submission as `submit` does, and wait for its report."""
+        reports: queue.SimpleQueue[GradeReport] = queue.SimpleQueue()
+        grading = self._grading(submission, reports.put, handle, settings)
+        if self._hosts is not None:
+            self._hosts.grade(grading)
+        else:
+            self._grade_here(grading)
+        return reports.get()
 
     def run_program(
         self,
@@ -187,14 +201,54 @@ class GradingEngine(Closing):
         if self._warming_error is not None:
             raise self._warming_error
 
-    def close(self) -> None:
-        """Close every slot and the sandbox. Repeats harmlessly."""
+    def stop(self) -> None:
+        """Close the slots, without waiting for the threads that used them. Repeats harmlessly."""
         if self._hosts is not None:
             self._hosts.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self._pool.close()
         self.sandbox.close()
+
+    def close(self) -> None:
+        """Close every slot and the sandbox. Repeats harmlessly."""
+        # All slots at once, which is quicker than run by run; then slots that were being opened.
+        self.stop()
+        self._threads.shutdown(wait=True)
+        self.stop()
         if self._warming is not None:
             self._warming.join()
+
+    def _grading(
+        self,
+        submission: Submission,
+        settle: Callable[[GradeReport], None],
+        handle: StopHandle | None,
+        settings: Settings | None,
+    ) -> Grading:
+        return Grading(
+            submission=submission,
+            settings=settings or self.settings,
+            handle=handle or StopHandle(),
+            settle=settle,
+        )
+
+    def _take_turn(self, grading: Grading) -> None:
+        if grading.handle.is_stopped:
+            grading.fail(GradingStoppedError(STOPPED))
+            return
+        self._on_turn(grading.submission)
+        self._grade_here(grading)
+
+    def _grade_here(self, grading: Grading) -> None:
+        grading.finish(
+            lambda: pipeline.grade(
+                grading.submission,
+                partial(self._borrow, grading.handle),
+                self._references,
+                grading.settings,
+                self._calibration,
+            )
+        )
 
     def _run_once(
         self,

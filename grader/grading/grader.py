@@ -2,7 +2,7 @@
 
 import os
 import time
-from contextvars import copy_context
+from functools import partial
 
 from grader.config.settings import Settings
 from grader.grading.deadlines import Deadlines
@@ -12,7 +12,6 @@ from grader.grading.pipeline import not_graded
 from grader.grading.stopping import StopHandle
 from grader.model import GradeReport, Submission
 from grader.process.exits import close_at_exit, forget_at_exit
-from grader.process.threads import Threads
 from grader.sandbox.contract import Sandbox
 
 _IN_FLIGHT_PER_SLOT = 4
@@ -46,7 +45,6 @@ class Grader(FutureGrader):
         self._engine = engine or GradingEngine(self.settings, sandbox=sandbox)
         self._deadlines = Deadlines()
         self._open: dict[ReportFuture, StopHandle] = {}
-        self._threads = Threads(self.settings.slots, "grader-slot")
         self._pid = os.getpid()
         self._closing = False
         close_at_exit(self)
@@ -77,12 +75,7 @@ class Grader(FutureGrader):
 
         self._open[future] = handle
         future.add_done_callback(settled)
-        try:
-            # In the caller's context, so that logs and traces name its request.
-            run = copy_context().run
-            self._threads.submit(run, self._grade, submission, handle, future)
-        except RuntimeError:
-            deliver(future, self._not_graded("the grader is closed"))
+        self._engine.submit(submission, partial(deliver, future), handle=handle)
         return future
 
     def warm(self, image: str = "python") -> None:
@@ -102,12 +95,8 @@ class Grader(FutureGrader):
         if os.getpid() != self._pid:
             return  # This is a forked process, which has none of the threads and slots.
         self._closing = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
         for future in list(self._open):
             deliver(future, self._not_graded("the grader was closed"))
-        # All slots at once, which is quicker than run by run; then slots that were being opened.
-        self._engine.close()
-        self._threads.shutdown(wait=True)
         self._engine.close()
         self._deadlines.close()
         forget_at_exit(self)
@@ -122,10 +111,6 @@ class Grader(FutureGrader):
             time.monotonic() + timeout_s, lambda: deliver(future, self._not_graded(late))
         )
         future.add_done_callback(lambda _: alarm.cancel())
-
-    def _grade(self, submission: Submission, handle: StopHandle, future: ReportFuture) -> None:
-        if not future.done():
-            deliver(future, self._engine.grade(submission, handle=handle))
 
     def _not_graded(self, reason: str) -> GradeReport:
         return not_graded(reason, self.settings)

@@ -7,13 +7,14 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.host_messages import decode_settings, read_order
 from grader.grading.pipeline import not_graded
 from grader.grading.stopping import StopHandle
-from grader.model import Submission, TestSuite, wire
+from grader.model import GradeReport, Submission, TestSuite, wire
 from grader.model.errors import GraderError
 from grader.process import tracing
 from grader.process.threads import Threads
@@ -48,7 +49,8 @@ def main(descriptor: int) -> None:
         except GraderError as error:
             other.send({"op": "unusable", "reason": f"{type(error).__name__}: {error}"})
             return
-        with engine:
+        with contextlib.ExitStack() as held:
+            held.callback(engine.stop)
             wire.prepare()
             other.send({"op": "ready"})
             host = _HostProcess(other, settings, engine)
@@ -88,7 +90,6 @@ class _HostProcess:
         self._engine = engine
         self._suites: SuiteCache[TestSuite] = SuiteCache(ENCODED_BYTES)
         self._handles: dict[int, StopHandle] = {}
-        self._threads = Threads(settings.slots, "host-slot")
         # Killing a slot takes too long for the thread that reads.
         self._stopping = Threads(settings.slots, "host-stop")
 
@@ -114,14 +115,15 @@ class _HostProcess:
             message = "the grader sent a submission to a suite that it has not sent"
             raise ValueError(message)
         submission, settings = read_order(header, texts, suite, self._settings)
-        handle = self._handles[header["id"]] = StopHandle()
-        self._threads.submit(self._grade, header["id"], submission, settings, handle)
+        number = header["id"]
+        handle = self._handles[number] = StopHandle()
+        report = partial(self._report, number, submission, settings)
+        self._engine.submit(submission, report, handle=handle, settings=settings)
 
-    def _grade(
-        self, number: int, submission: Submission, settings: Settings, handle: StopHandle
+    def _report(
+        self, number: int, submission: Submission, settings: Settings, report: GradeReport
     ) -> None:
         try:
-            report = self._engine.grade(submission, handle=handle, settings=settings)
             message = wire.encode_report(report)
         except Exception as error:  # noqa: BLE001 - the other end waits for an answer
             _log.exception("a bug in a host process: submission %s was not graded", submission.id)

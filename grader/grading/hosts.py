@@ -8,29 +8,42 @@ more submissions are open.
 """
 
 import contextlib
+import itertools
 import json
 import logging
 import os
-import queue
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grading import Grading
 from grader.grading.host_messages import (
     Order,
     differ_in_rules_alone,
     encode_settings,
     make_order,
 )
+from grader.grading.stopping import STOPPED
 from grader.model import GradeReport, Submission, wire
-from grader.model.errors import ConfigurationError, SandboxUnavailableError, WireError
-from grader.process.exits import Closeable, keep_from_forks
-from grader.process.tracing import span
+from grader.model.errors import (
+    ConfigurationError,
+    GradingStoppedError,
+    SandboxUnavailableError,
+    WireError,
+)
+from grader.process.exits import keep_from_forks
+from grader.process.request_id import caller
+from grader.process.threads import Threads
+from grader.process.tracing import lasting_span
+from grader.process.turns import Turns
 from grader.sandbox.pool import SlotCounts
 from grader.suites.cache import ENCODED_BYTES, EncodedSuite, EncodedSuites, SuiteCache
 from sandbox_images.harness.wire.frames import READ_BYTES, FrameReader, Header, encode
@@ -44,6 +57,11 @@ processes start: later it is busy with handing out submissions."""
 _FAILED_STARTS = 3
 """After so many failed starts in a row, no further host process is started."""
 _END_TIMEOUT_S = 10.0
+_PATIENCE_S = 1.0
+"""If settling a future takes as long, another thread reads what the host process sends next."""
+_SHORT = 1 << 16
+"""At most so many characters are encoded by a thread that must not be kept waiting, such as that of
+an event loop."""
 
 _ENTER = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -57,64 +75,53 @@ class HostLostError(SandboxUnavailableError):
 
 
 class Hosts:
-    """Gives each submission a slot, here or in a host process. Safe for many threads."""
+    """Gives each submission a slot, here or in a host process. Safe for many threads.
 
-    def __init__(self, settings: Settings, backend: SandboxChoice) -> None:
+    An order goes to a host process straight from the thread that submits, or from the one that
+    reads the report which frees the slot.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        backend: SandboxChoice,
+        *,
+        threads: Threads,
+        grade_here: Callable[[Grading], None],
+        on_turn: Callable[[Submission], None],
+    ) -> None:
         """Start nothing yet.
 
         Args:
             settings: The grader's.
             backend: The backend that the grader has chosen.
+            threads: For all that takes a while.
+            grade_here: Grades in this process, and waits for it.
+            on_turn: Called when a submission gets a slot. It must neither raise nor wait.
         """
         self._settings = settings
         self._backend = backend
+        self._threads = threads
+        self._grade_here = grade_here
+        self._on_turn = on_turn
         self._pid = os.getpid()
-        self._changed = threading.Condition()
-        self._waiting = 0
+        self._lock = threading.Lock()
+        self._turns: Turns[_Turn] = Turns()
         self._busy_here = 0
         self._shares = _shares(settings.slots)
         self._hosts: list[Host] = []
         self._failed_starts = 0
-        self._closed = False
+        self._closed = threading.Event()
         self._suites = EncodedSuites()
+        self._numbers = itertools.count()
+        self._watch: threading.Thread | None = None
 
-    def grade(
-        self,
-        submission: Submission,
-        settings: Settings,
-        *,
-        here: Callable[[Submission], GradeReport],
-        held: Callable[[Closeable], AbstractContextManager[object]],
-    ) -> GradeReport:
-        """Grade a submission in the process that has a free slot; waits for one.
-
-        Args:
-            submission: What to grade.
-            settings: The settings of this call.
-            here: Grades it in this process.
-            held: Makes the context in which a host process grades it. Gets an object that stops
-                the grading when it is closed.
-
-        Raises:
-            ConfigurationError: The grader is closed.
-            HostLostError: More host processes died meanwhile than the settings allow retries.
-            GraderError: Whatever `held` raises.
-        """
-        order = self._order(submission, settings)
-        left = settings.retries
-        while True:
-            with self._place(order) as host:
-                if host is None or order is None:
-                    return here(submission)
-                try:
-                    with span("sandbox"):
-                        message = host.grade(order, held)
-                except HostLostError:
-                    if left == 0:
-                        raise
-                    left -= 1
-                    continue
-            return wire.decode_report(message)
+    def grade(self, grading: Grading) -> None:
+        """Have a submission graded once a slot is free. Returns at once, and never raises."""
+        if self._suites.knows(grading.submission.suite):
+            self._take_in(grading)
+        else:
+            grading.run_in(self._threads, lambda: self._take_in(grading))
 
     @contextmanager
     def here(self) -> Iterator[None]:
@@ -123,12 +130,19 @@ class Hosts:
         Raises:
             ConfigurationError: The grader is closed.
         """
-        with self._place(None):
+        begun: Future[None] = Future()
+        self._enter(_OwnTurn(begun))
+        try:
+            begun.result()
             yield
+        finally:
+            # It is cancelled only if this thread was interrupted while it waited.
+            if not begun.cancel() and begun.exception() is None:
+                self._leave(None)
 
     def counts(self, own: SlotCounts) -> SlotCounts:
         """Return how many of all slots are in which state; `own` are those of this process."""
-        with self._changed:
+        with self._lock:
             busy = self._busy()
             opened = own.busy + own.idle + sum(host.open_slots for host in self._hosts)
         idle = max(0, min(opened, self._settings.slots) - busy)
@@ -139,57 +153,71 @@ class Hosts:
         """End all host processes. Repeats harmlessly."""
         if os.getpid() != self._pid:
             return  # This is a forked process, which has none of them.
-        with self._changed:
-            self._closed = True
-            hosts = list(self._hosts)
-            self._changed.notify_all()
+        with self._lock:
+            self._closed.set()
+            hosts, turns = list(self._hosts), list(self._turns)
+            self._turns.clear()
+        for turn in turns:
+            turn.refuse()
         for host in hosts:
             host.hang_up()
         for host in hosts:
             host.join()
 
-    # ------------------------------------------------------------ places
+    # ------------------------------------------------------------ turns
 
-    @contextmanager
-    def _place(self, order: Order | None) -> "Iterator[Host | None]":
-        """Wait for a free slot, and return its host process; None if the slot is in this process.
+    def _enter(self, turn: "_Turn", *, is_next: bool = False) -> None:
+        """Let something wait for a slot, or refuse it if the grader is closed."""
+        with self._lock:
+            is_closed = self._closed.is_set()
+            if not is_closed:
+                put = self._turns.put_back if is_next else self._turns.put
+                put(turn, turn.whose)
+        if is_closed:
+            turn.refuse()
+        else:
+            self._hand_out()
 
-        An order of None waits for a slot of this process.
-        """
-        with self._changed:
-            self._waiting += 1
-            try:
-                while not self._may_start(order):
-                    self._changed.wait()
-            finally:
-                self._waiting -= 1
-            host = None if order is None else self._free_host(order)
+    def _leave(self, host: "Host | None") -> None:
+        """Free a slot of a host process, or of this one."""
+        with self._lock:
+            self._count(host, -1)
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give the free slots to what waits."""
+        while (given := self._next()) is not None:
+            turn, host = given
+            is_begun = turn.begin() if isinstance(turn, _OwnTurn) else self._begin(turn, host)
+            if not is_begun:
+                with self._lock:
+                    self._count(host, -1)
+
+    def _next(self) -> "tuple[_Turn, Host | None] | None":
+        """Return what may begin now and the process of its slot, None for this one."""
+        with self._lock:
+            if self._busy() >= self._settings.slots:
+                return None
+            turn = self._turns.take_if(self._may_begin)
+            if turn is None:
+                return None
+            host = None if turn.suite is None else self._free_host(turn.suite)
             self._count(host, 1)
-        try:
-            yield host
-        finally:
-            with self._changed:
-                self._count(host, -1)
-                self._changed.notify()
+            return turn, host
 
-    def _may_start(self, order: Order | None) -> bool:
-        if self._closed:
-            message = "the grader is closed"
-            raise ConfigurationError(message)
-        if self._busy() >= self._settings.slots:
-            return False
-        if order is None or self._free_host(order) is not None:
+    def _may_begin(self, turn: "_Turn") -> bool:
+        if turn.suite is None or self._free_host(turn.suite) is not None:
             return True
         if self._busy_here < OWN_SLOTS or self._failed_starts >= _FAILED_STARTS:
             return True
         self._start_host()
         return False
 
-    def _free_host(self, order: Order) -> "Host | None":
-        """Return the best host process for an order, if any has a free slot."""
+    def _free_host(self, suite: EncodedSuite) -> "Host | None":
+        """Return the best host process for a suite, if any has a free slot."""
         return max(
-            (host for host in self._hosts if host.is_ready and host.busy < host.slots),
-            key=lambda host: (host.knows(order.suite), -host.busy),
+            (host for host in self._hosts if host.takes_orders and host.busy < host.slots),
+            key=lambda host: (host.knows(suite), -host.busy),
             default=None,
         )
 
@@ -202,12 +230,86 @@ class Hosts:
         else:
             host.busy += change
 
+    # ------------------------------------------------------------ submissions
+
+    def _take_in(self, grading: Grading) -> None:
+        try:
+            suite = self._suite(grading)
+        except Exception as error:  # noqa: BLE001 - a bug of ours; the report says it
+            grading.fail(error)
+        else:
+            self._enter(_SubmissionTurn(grading, suite, self._settings.retries))
+
+    def _suite(self, grading: Grading) -> EncodedSuite | None:
+        """Return the suite as it travels; None if it or the settings cannot be sent."""
+        if not differ_in_rules_alone(self._settings, grading.settings):
+            return None
+        suite = grading.submission.suite
+        try:
+            return self._suites.get(suite, lambda: wire.encode_suite(suite))
+        except WireError:
+            return None
+
+    def _begin(self, turn: "_SubmissionTurn", host: "Host | None") -> bool:
+        """Begin to grade; return whether the slot is needed."""
+        grading, suite = turn.grading, turn.suite
+        if grading.handle.is_stopped:
+            grading.fail(GradingStoppedError(STOPPED))
+            return False
+        self._on_turn(submission := grading.submission)
+        is_short = len(submission.completion) + len(submission.prompt) <= _SHORT
+        if host is not None and suite is not None and is_short:
+            return self._send(turn, suite, host)
+
+        def begin() -> None:
+            if host is None or suite is None:
+                self._grade_here(grading)
+            elif self._send(turn, suite, host):
+                return
+            self._leave(host)
+
+        return grading.run_in(self._threads, begin)
+
+    def _send(self, turn: "_SubmissionTurn", suite: EncodedSuite, host: "Host") -> bool:
+        """Send a submission to a host process; return whether that was possible."""
+        grading, number = turn.grading, next(self._numbers)
+        try:
+            order = make_order(grading.submission, suite, grading.settings)
+            end_span = grading.context.copy().run(_begin_span)
+            host.send_order(number, order, partial(self._answered, turn, host, end_span))
+        except HostLostError:
+            # It has not begun, so this does not count as a try.
+            self._enter(turn, is_next=True)
+            return False
+        except Exception as error:  # noqa: BLE001 - a bug of ours; the report says it
+            grading.fail(error)
+            return False
+        grading.handle.attach(_Stop(host, number))
+        return True
+
+    def _answered(
+        self,
+        turn: "_SubmissionTurn",
+        host: "Host",
+        end_span: Callable[[], None],
+        message: bytes | None,
+    ) -> None:
+        """Settle with a host process's report; if it is None, the process ended without one."""
+        end_span()
+        if message is None and turn.retries > 0:
+            turn.retries -= 1
+            self._enter(turn, is_next=True)
+            return
+        # The next order is sent first, so that the host process need not wait for it.
+        self._leave(host)
+        turn.grading.context.copy().run(turn.grading.finish, lambda: _decode(message))
+
     # ------------------------------------------------------------ processes
 
     def _start_host(self) -> None:
         """Start another host process, unless those that are starting suffice."""
         starting = sum(host.slots for host in self._hosts if not host.is_ready)
-        if len(self._hosts) == len(self._shares) or starting >= self._waiting:
+        if len(self._hosts) == len(self._shares) or starting >= len(self._turns):
             return
         taken = [host.number for host in self._hosts]
         number = next(n for n in range(len(self._shares)) if n not in taken)
@@ -226,32 +328,73 @@ class Hosts:
             _log.warning("a host process cannot be started: %s", error)
         else:
             self._hosts.append(host)
+            if self._watch is None:
+                self._watch = threading.Thread(
+                    target=self._watch_readers, name="host-watch", daemon=True
+                )
+                self._watch.start()
 
     def _ready(self, host: "Host") -> None:
-        with self._changed:
+        with self._lock:
             host.is_ready = True
             self._failed_starts = 0
-            self._changed.notify_all()
+        self._hand_out()
 
     def _ended(self, host: "Host", reason: str) -> None:
-        with self._changed:
+        with self._lock:
             self._hosts.remove(host)
-            if not self._closed:
+            if not self._closed.is_set():
                 self._failed_starts += not host.is_ready
                 _log.warning("a host process ended: %s", reason)
-            self._changed.notify_all()
+        self._hand_out()
 
-    # ------------------------------------------------------------ orders
+    def _watch_readers(self) -> None:
+        while not self._closed.wait(_PATIENCE_S):
+            with self._lock:
+                hosts = list(self._hosts)
+            for host in hosts:
+                host.relieve_reader()
 
-    def _order(self, submission: Submission, settings: Settings) -> Order | None:
-        """Return the submission as it travels; None if it or its settings cannot be sent."""
-        if not differ_in_rules_alone(self._settings, settings):
-            return None
-        try:
-            suite = self._suites.get(submission.suite, lambda: wire.encode_suite(submission.suite))
-        except WireError:
-            return None
-        return make_order(submission, suite, settings)
+
+class _SubmissionTurn:
+    """A submission that waits for a slot."""
+
+    def __init__(self, grading: Grading, suite: EncodedSuite | None, retries: int) -> None:
+        self.grading = grading
+        self.suite = suite
+        """None if it cannot be sent to a host process."""
+        self.retries = retries
+        self.whose: Hashable = caller.get()
+
+    def refuse(self) -> None:
+        """Say that the grader is closed."""
+        self.grading.refuse()
+
+
+class _OwnTurn:
+    """What waits for the right to use a slot of this process."""
+
+    suite = None
+    whose: Hashable = ("programs",)
+    """All of these take turns with each caller's submissions."""
+
+    def __init__(self, begun: "Future[None]") -> None:
+        self._begun = begun
+
+    def begin(self) -> bool:
+        """Tell that there is a slot; return whether it is still wanted."""
+        if not self._begun.set_running_or_notify_cancel():
+            return False
+        self._begun.set_result(None)
+        return True
+
+    def refuse(self) -> None:
+        """Say that the grader is closed."""
+        if self._begun.set_running_or_notify_cancel():
+            self._begun.set_exception(ConfigurationError("the grader is closed"))
+
+
+_Turn = _SubmissionTurn | _OwnTurn
 
 
 class Host:
@@ -282,11 +425,18 @@ class Host:
         self._settings = settings
         self._tell_ready = ready
         self._tell_ended = ended
-        self._sending = threading.Lock()
         self._suites: SuiteCache[bool] = SuiteCache(ENCODED_BYTES)
-        self._orders: dict[int, queue.SimpleQueue[bytes | None]] = {}
-        self._last_id = 0
-        self._has_ended = False
+        self._orders: dict[int, Answered] = {}
+        self._sending = threading.Condition()
+        self._unsent: deque[bytes] = deque()
+        self._has_hung_up = False
+        self._reason = "it hung up"
+        self._reading = threading.Lock()
+        self._reader = FrameReader()
+        self._frames: deque[tuple[Header, list[bytes]]] = deque()
+        self._taken: Header | None = None
+        """The message that was taken last, until that is done."""
+        self._taken_before: Header | None = None
         self._stream, self._theirs = socket.socketpair()
         keep_from_forks(self._stream)
         for end in (self._stream, self._theirs):
@@ -301,30 +451,47 @@ class Host:
         """Tell whether the process has a suite already."""
         return suite.digest in self._suites
 
-    def grade(
-        self, order: Order, held: Callable[[Closeable], AbstractContextManager[object]]
-    ) -> bytes:
-        """Have a submission graded; return the encoded report.
+    @property
+    def takes_orders(self) -> bool:
+        """Whether it has started, and has not ended."""
+        return self.is_ready and not self._has_hung_up
+
+    def send_order(self, number: int, order: Order, answered: "Answered") -> None:
+        """Send an order, and never wait.
+
+        Args:
+            number: Names it; no other has it.
+            order: The order.
+            answered: Called once with the encoded report, or with None if the process ends first.
 
         Raises:
-            HostLostError: The process ended first.
-            GraderError: Whatever `held` raises.
+            HostLostError: The process has ended, or is about to.
         """
-        answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        number = self._send_order(order, answers)
-        try:
-            with held(_Stop(self, number)):
-                message = answers.get()
-                if message is None:
-                    raise HostLostError(_LOST)
-                return message
-        finally:
-            self._orders.pop(number, None)
+        frame = encode({**order.header, "id": number}, *order.texts)
+        with self._sending:
+            if not self._suites.get(order.suite.digest):
+                message = order.suite.message
+                self._suites.keep(order.suite.digest, True, len(message))
+                frame = encode({"op": "suite", "digest": order.suite.digest}, message) + frame
+            self._send(frame)
+            self._orders[number] = answered
 
     def stop(self, number: int) -> None:
-        """Stop one grading; its report still comes. Never raises."""
+        """Stop one grading, unless it has ended; its report still comes. Never raises or waits."""
         with contextlib.suppress(HostLostError), self._sending:
-            self._send(encode({"op": "stop", "id": number}))
+            if number in self._orders:
+                self._send(encode({"op": "stop", "id": number}))
+
+    def relieve_reader(self) -> None:
+        """Let another thread read if a message has kept the present one since the last call.
+
+        Settling a future calls whatever waits for it, and that may wait for another report.
+        """
+        taken, before = self._taken, self._taken_before
+        self._taken_before = taken
+        if taken is not None and taken is before:
+            with contextlib.suppress(RuntimeError):  # There is no thread left. Next time, perhaps.
+                self._start_reader()
 
     def hang_up(self) -> None:
         """Make the process end. Repeats harmlessly."""
@@ -335,48 +502,37 @@ class Host:
         """Wait until the process has ended."""
         self._thread.join()
 
-    def _send_order(self, order: Order, answers: "queue.SimpleQueue[bytes | None]") -> int:
-        with self._sending:
-            if self._has_ended:
-                raise HostLostError(_LOST)
-            self._last_id += 1
-            frames = [encode({**order.header, "id": self._last_id}, *order.texts)]
-            if not self._suites.get(order.suite.digest):
-                message = order.suite.message
-                self._suites.keep(order.suite.digest, True, len(message))
-                frames.insert(0, encode({"op": "suite", "digest": order.suite.digest}, message))
-            self._orders[self._last_id] = answers
-            self._send(b"".join(frames))
-            return self._last_id
-
     def _send(self, data: bytes) -> None:
-        try:
-            self._stream.sendall(data)
-        except OSError as error:
-            raise HostLostError(_LOST) from error
+        """Send what the stream takes at once, and leave the rest to the thread that writes."""
+        if self._has_hung_up:
+            raise HostLostError(_LOST)
+        if not self._unsent:
+            try:
+                data = data[self._stream.send(data, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                self._has_hung_up = True
+                self._sending.notify_all()
+                raise HostLostError(_LOST) from error
+        if data:
+            self._unsent.append(data)
+            self._sending.notify_all()
 
     # ------------------------------------------------------------ in a thread of its own
 
     def _run(self) -> None:
-        """Start the process, read its messages, and wait for its end."""
-        process, reason = None, "it hung up"
+        """Start the process, write what is not sent at once, and wait for its end."""
+        process = None
         try:
             process = self._start()
             self._configure()
-            reader = FrameReader()
-            while data := self._stream.recv(READ_BYTES):
-                for header, blobs in reader.feed(data):
-                    if header["op"] == "unusable":
-                        reason = header["reason"]
-                    else:
-                        self._take(header, blobs)
+            self._start_reader()
+            self._write()
         except HostLostError:
             pass
-        except (OSError, ValueError) as error:
-            reason = f"{type(error).__name__}: {error}"
-        except Exception as error:  # noqa: BLE001 - a bug of ours; callers still wait
-            _log.exception("the thread of a host process failed because of a bug")
-            reason = f"{type(error).__name__}: {error}"
+        except (OSError, RuntimeError) as error:
+            self._reason = f"{type(error).__name__}: {error}"
         finally:
             self.hang_up()
             if process is not None:
@@ -384,12 +540,14 @@ class Host:
                     process.kill()  # It has no slot yet, and may not read for a while.
                 _end(process)
             with self._sending:
-                self._has_ended = True
+                self._has_hung_up = True
                 waiting = list(self._orders.values())
-            self._stream.close()
-            self._tell_ended(self, reason)
-            for answers in waiting:
-                answers.put(None)
+                self._orders.clear()
+            with self._reading:
+                self._stream.close()
+            self._tell_ended(self, self._reason)
+            for answered in waiting:
+                answered(None)
 
     def _start(self) -> "subprocess.Popen[bytes]":
         with self._theirs as theirs:
@@ -408,13 +566,59 @@ class Host:
         with self._sending:
             self._send(encode({"op": "settings", "level": level}, encode_settings(self._settings)))
 
+    def _write(self) -> None:
+        """Write what `_send` has left, until the process hangs up."""
+        while True:
+            with self._sending:
+                self._sending.wait_for(lambda: self._unsent or self._has_hung_up)
+                if self._has_hung_up:
+                    return
+                data = self._unsent[0]
+            self._stream.sendall(data)
+            with self._sending:
+                self._unsent.popleft()
+
+    def _start_reader(self) -> None:
+        threading.Thread(target=self._read, name=f"host-{self.number}-reader", daemon=True).start()
+
+    def _read(self) -> None:
+        """Take messages until the process hangs up, or another thread reads instead."""
+        me = self._present_reader = threading.current_thread()
+        try:
+            while self._present_reader is me and (frame := self._next_frame()) is not None:
+                self._taken = frame[0]
+                self._take(*frame)
+                if self._present_reader is me:
+                    self._taken = None
+            if self._present_reader is not me:
+                return
+        except (OSError, ValueError) as error:
+            self._reason = f"{type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - a bug of ours; callers still wait
+            _log.exception("the thread of a host process failed because of a bug")
+            self._reason = f"{type(error).__name__}: {error}"
+        with self._sending:
+            self._has_hung_up = True
+            self._sending.notify_all()
+
+    def _next_frame(self) -> "tuple[Header, list[bytes]] | None":
+        with self._reading:
+            while not self._frames:
+                if not (data := self._stream.recv(READ_BYTES)):
+                    return None
+                self._frames.extend(self._reader.feed(data))
+            return self._frames.popleft()
+
     def _take(self, header: Header, blobs: list[bytes]) -> None:
         match header["op"]:
             case "report":
                 self.open_slots = header["open_slots"]
-                answers = self._orders.get(header["id"])
-                if answers is not None:
-                    answers.put(blobs[0])
+                with self._sending:
+                    answered = self._orders.pop(header["id"], None)
+                if answered is not None:
+                    answered(blobs[0])
+            case "unusable":
+                self._reason = header["reason"]
             case "log":
                 log = logging.getLogger(header["logger"])
                 log.log(header["level"], "%s", blobs[0].decode(errors="replace"))
@@ -437,7 +641,20 @@ class _Stop:
         self._host.stop(self._number)
 
 
+Answered = Callable[[bytes | None], None]
+
 _LOST = "a host process of the grader ended before it reported"
+
+
+def _decode(message: bytes | None) -> GradeReport:
+    if message is None:
+        raise HostLostError(_LOST)
+    return wire.decode_report(message)
+
+
+def _begin_span() -> Callable[[], None]:
+    with lasting_span("sandbox") as end_span:
+        return end_span
 
 
 def _shares(slots: int) -> list[int]:

@@ -14,7 +14,7 @@ STOPPED = "the grading was stopped"
 
 
 class StopHandle:
-    """Stops one grading. Safe for two threads: the one that grades, and one that stops."""
+    """Stops one grading. Safe for many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,9 +37,16 @@ class StopHandle:
             if self._used is not None:
                 self._used.close()
 
+    def attach(self, used: Closeable) -> None:
+        """Let `stop` close what does the grading from now on; closes it if `stop` was called."""
+        with self._lock:
+            self._used = used
+            if self._stopped:
+                used.close()
+
     @contextmanager
     def using(self, lent: AbstractContextManager[_Used]) -> Iterator[_Used]:
-        """Use a slot, or a grading in a host process, so that `stop` can close it.
+        """Use a slot, so that `stop` can close it.
 
         Raises:
             GradingStoppedError: The run was stopped. Errors that this caused are replaced.

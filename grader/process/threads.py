@@ -3,13 +3,13 @@
 import contextlib
 import os
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from grader.process.request_id import caller
+from grader.process.turns import Turns
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,10 +54,7 @@ class Threads(Executor):
         self._most = most
         self._name = name
         self._changed = threading.Condition()
-        self._queued: dict[str, deque[_Call]] = {}
-        """By caller, the next one first. None of the queues is empty."""
-        self._waiting = 0
-        """Calls in all queues."""
+        self._queued: Turns[_Call] = Turns()
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._closed = False
@@ -73,11 +70,9 @@ class Threads(Executor):
             if self._closed:
                 message = f"the threads {self._name} are shut down"
                 raise RuntimeError(message)
-            if self._waiting >= self._idle and len(self._threads) < self._most:
+            if len(self._queued) >= self._idle and len(self._threads) < self._most:
                 self._start_one()
-            queue = self._queued.setdefault(caller.get(), deque())
-            queue.append((future, partial(fn, *args, **kwargs)))
-            self._waiting += 1
+            self._queued.put((future, partial(fn, *args, **kwargs)), caller.get())
             self._changed.notify()
         return future
 
@@ -92,9 +87,8 @@ class Threads(Executor):
         with self._changed:
             self._closed = True
             if cancel_futures:
-                dropped = [future for queue in self._queued.values() for future, _ in queue]
+                dropped = [future for future, _ in self._queued]
                 self._queued.clear()
-                self._waiting = 0
             self._changed.notify_all()
         for future in dropped:
             future.cancel()
@@ -117,18 +111,9 @@ class Threads(Executor):
                     self._idle += 1
                     self._changed.wait()
                     self._idle -= 1
-                future, call = self._take()
+                future, call = self._queued.take()
             _run(future, call)
             del future, call  # Otherwise they would stay in memory until the next call.
-
-    def _take(self) -> "_Call":
-        whose = next(iter(self._queued))
-        queue = self._queued.pop(whose)
-        call = queue.popleft()
-        self._waiting -= 1
-        if queue:
-            self._queued[whose] = queue
-        return call
 
 
 def _run(future: Future[R], call: Callable[[], R]) -> None:

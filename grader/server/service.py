@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 from grader.config.rewards import ScoreMode
@@ -12,8 +11,6 @@ from grader.grading.engine import GradingEngine
 from grader.grading.futures import FutureGrader
 from grader.grading.grader import Grader
 from grader.grading.probe import make_probe
-from grader.grading.stopping import StopHandle
-from grader.model import GradeReport, Submission
 from grader.model.errors import GraderError
 from grader.model.verdict import Verdict
 from grader.offline.problems import load_problems
@@ -72,7 +69,7 @@ class Service:
             self.rewards = RewardCore(settings, open_grader=lambda _: self.grader)
             inner: FutureGrader
             if settings.broker is None:
-                engine = _NotifyingEngine(settings, lambda each: self.grader.begin(each))
+                engine = GradingEngine(settings, on_turn=lambda each: self.grader.begin(each))
                 inner = Grader(settings, engine=engine)
                 self.programs: Programs = LocalPrograms(engine, self.wait_queue)
             else:
@@ -137,24 +134,6 @@ def _for_service(settings: Settings) -> Settings:
     if reward.score is ScoreMode.FRACTION and stop_early is None:
         stop_early = False  # The fraction of passed cases needs the verdicts of all.
     return replace(settings, stop_early=stop_early, reward=replace(reward, deadline_s=deadline_s))
-
-
-class _NotifyingEngine(GradingEngine):
-    """Tells when it begins to grade a submission."""
-
-    def __init__(self, settings: Settings, on_turn: Callable[[Submission], None]) -> None:
-        super().__init__(settings)
-        self._on_turn = on_turn
-
-    def grade(
-        self,
-        submission: Submission,
-        *,
-        handle: StopHandle | None = None,
-        settings: Settings | None = None,
-    ) -> GradeReport:
-        self._on_turn(submission)
-        return super().grade(submission, handle=handle, settings=settings)
 
 
 class _QueueWatch:

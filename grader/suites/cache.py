@@ -80,6 +80,10 @@ class EncodedSuites:
         """Start empty."""
         self._encoded: SuiteCache[tuple[TestSuite, EncodedSuite]] = SuiteCache(ENCODED_BYTES)
 
+    def knows(self, suite: TestSuite) -> bool:
+        """Return whether the encoding of a suite in Python is remembered."""
+        return _key(suite) in self._encoded
+
     def get(
         self, suite: TestSuite, encode: Callable[[], bytes], *, language: str = ""
     ) -> EncodedSuite:
@@ -90,11 +94,15 @@ class EncodedSuites:
             encode: Makes its message, if that is not remembered.
             language: Tells the encodings of one suite apart.
         """
-        # The entry keeps the suite alive, so that no other object gets its id.
-        key = f"{id(suite)} {language}"
+        key = _key(suite, language)
         if (known := self._encoded.get(key)) is not None:
             return known[1]
         message = encode()
         encoded = EncodedSuite(digest=hashlib.sha256(message).hexdigest(), message=message)
         self._encoded.keep(key, (suite, encoded), len(message))
         return encoded
+
+
+def _key(suite: TestSuite, language: str = "") -> str:
+    # The entry keeps the suite alive, so that no other object gets its id.
+    return f"{id(suite)} {language}"

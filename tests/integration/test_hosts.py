@@ -2,8 +2,11 @@
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from grader.config.settings import SandboxChoice, Settings
 from grader.grading.engine import GradingEngine
 from grader.grading.grader import Grader
 from grader.grading.hosts import OWN_SLOTS, SLOTS_PER_PROCESS
+from grader.grading.stopping import StopHandle
 from grader.model import (
     CallCase,
     CallTests,
@@ -25,6 +29,8 @@ from grader.model import (
 )
 from grader.model.overrides import GradingRules
 from grader.model.verdict import Verdict
+from grader.process.request_id import caller
+from grader.sandbox.contract import Program, RunBatch
 from tests.factories import make_submission, make_suite, make_tests
 from tests.traces import family
 
@@ -182,6 +188,130 @@ def test_killed_host_process_loses_nothing(eventually: Eventually) -> None:
         os.kill(killed, signal.SIGKILL)
         assert [future.result(90).verdict for future in open_now] == [Verdict.PASSED] * 4
         assert killed not in hosts()
+
+
+def test_no_more_tries_than_the_settings_allow(eventually: Eventually) -> None:
+    before = hosts()
+    with Grader(replace(settings(), retries=0)) as grader:
+        _ = occupy(grader)
+        lost = [grader.submit(sleeper(60), timeout_s=100) for _ in range(4)]
+        eventually(lambda: sum(map(sleeping_below, hosts() - before)) == 4, 60)
+        (killed,) = hosts() - before
+        os.kill(killed, signal.SIGKILL)
+        assert all("HostLostError" in future.result(60).feedback for future in lost)
+        assert grader.grade(make_submission(), timeout_s=60).verdict is Verdict.PASSED
+
+
+@contextmanager
+def full(engine: GradingEngine, eventually: Eventually) -> Iterator[Grader]:
+    """A grader whose slots all belong to a host process, and are taken for a while."""
+    with engine, Grader(engine.settings, engine=engine) as grader:
+        warming = [grader.submit(sleeper(3), timeout_s=90) for _ in range(SLOTS)]
+        eventually(lambda: engine.slot_counts().busy == SLOTS, 60)
+        assert {future.result(60).verdict for future in warming} == {Verdict.PASSED}
+        held = [grader.submit(sleeper(4), timeout_s=90) for _ in range(SLOTS)]
+        eventually(lambda: engine.slot_counts().busy == SLOTS, 20)
+        yield grader
+        assert {future.result(60).verdict for future in held} == {Verdict.PASSED}
+
+
+def test_what_is_cancelled_while_it_waits_never_begins(eventually: Eventually) -> None:
+    begun: list[str] = []
+    engine = GradingEngine(settings(), on_turn=lambda submission: begun.append(submission.id))
+    with full(engine, eventually) as grader:
+        begun.clear()
+        futures = [grader.submit(replace(make_submission(), id=f"{n}")) for n in range(6)]
+        assert all(future.cancel() for future in futures[:3])
+        assert {future.result(60).verdict for future in futures[3:]} == {Verdict.PASSED}
+        assert sorted(begun) == ["3", "4", "5"]
+
+
+def test_callers_and_programs_take_turns_where_slots_are_in_host_processes(
+    eventually: Eventually,
+) -> None:
+    begun: list[str] = []
+    engine = GradingEngine(settings(), on_turn=lambda submission: begun.append(submission.id))
+    program = RunBatch(
+        program=Program.STDIN, source="print(1)", runs=(b"",), limits=engine.settings.limits
+    )
+    with full(engine, eventually) as grader, ThreadPoolExecutor(1) as threads:
+        begun.clear()
+        futures = []
+        for name in ["many"] * 30 + ["one"]:
+            token = caller.set(name)
+            futures.append(grader.submit(replace(make_submission(), id=name), timeout_s=90))
+            caller.reset(token)
+        outcome = threads.submit(
+            engine.run_program,
+            program,
+            StopHandle(),
+            image="python",
+            on_slot=lambda: begun.append("program"),
+        )
+        assert outcome.result(60).exit_code == 0
+        assert {future.result(60).verdict for future in futures} == {Verdict.PASSED}
+    # Threads that run at the same time note what they begin a little later or earlier.
+    assert begun.index("one") <= SLOTS
+    assert begun.index("program") <= 2 * SLOTS
+
+
+def test_callbacks_may_wait_for_other_reports(eventually: Eventually) -> None:
+    later: list[GradeReport] = []
+    engine = GradingEngine(settings())
+
+    def grade_another(_: Future[GradeReport]) -> None:
+        later.append(grader.grade(make_submission(), timeout_s=60))
+
+    with full(engine, eventually) as grader:
+        futures = [grader.submit(sleeper(1), timeout_s=90) for _ in range(SLOTS)]
+        for future in futures:
+            future.add_done_callback(grade_another)
+        eventually(lambda: len(later) == SLOTS, 60)
+    assert {report.verdict for report in later} == {Verdict.PASSED}
+
+
+def test_submit_never_waits_for_a_host_process_to_read(eventually: Eventually) -> None:
+    long = [
+        make_submission(f"{make_submission().completion}# {'x' * size}\n") for size in (60_000,)
+    ]
+    long.append(make_submission(f"{make_submission().completion}# {'x' * 5_000_000}\n"))
+    engine, before = GradingEngine(settings()), hosts()
+    with full(engine, eventually) as grader:
+        eventually(lambda: engine.slot_counts().busy == 0, 60)
+        (host,) = hosts() - before
+        os.kill(host, signal.SIGSTOP)
+        try:
+            # More than the socket holds; this thread goes on.
+            futures = [grader.submit(each, timeout_s=90) for each in [long[0]] * 4 + [long[1]] * 2]
+            assert not any(future.done() for future in futures)
+        finally:
+            os.kill(host, signal.SIGCONT)
+        assert {future.result(60).verdict for future in futures} == {Verdict.PASSED}
+
+
+def test_many_threads_get_the_reports_of_their_own_submissions(eventually: Eventually) -> None:
+    def grade(number: int) -> str | None:
+        code = f"def add(a, b):\n    return a + b + {number % 2}\n# {number}\n"
+        report = grader.grade(make_submission(code), timeout_s=90)
+        assert report.verdict is (Verdict.FAILED if number % 2 else Verdict.PASSED)
+        return report.code
+
+    with (
+        full(GradingEngine(settings()), eventually) as grader,
+        ThreadPoolExecutor(32) as threads,
+    ):
+        codes = list(threads.map(grade, range(128)))
+    assert all(code is not None and f"# {n}" in code for n, code in enumerate(codes))
+
+
+def test_whoever_waits_in_a_blocking_call_is_answered_at_the_close(eventually: Eventually) -> None:
+    engine = GradingEngine(settings())
+    with ThreadPoolExecutor(2 * SLOTS) as threads:
+        waiting = [threads.submit(engine.grade, sleeper(100)) for _ in range(2 * SLOTS)]
+        eventually(lambda: engine.slot_counts().busy == SLOTS, 60)
+        engine.close()
+        assert {future.result(30).verdict for future in waiting} == {Verdict.INTERNAL_ERROR}
+    assert not any(t.name.startswith("host-") for t in threading.enumerate())
 
 
 def test_signals_to_the_whole_group_are_the_graders_to_act_on(

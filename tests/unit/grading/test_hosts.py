@@ -3,7 +3,8 @@
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.config.settings import SandboxChoice, Settings
+from grader.grading.grading import Grading
 from grader.grading.host_messages import (
     decode_settings,
     differ_in_rules_alone,
@@ -19,10 +21,12 @@ from grader.grading.host_messages import (
     read_order,
 )
 from grader.grading.hosts import OWN_SLOTS, SLOTS_PER_PROCESS, Hosts
-from grader.model import GradeReport, Submission
+from grader.grading.stopping import StopHandle
+from grader.model import GradeReport
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule, GradingRules
 from grader.model.verdict import Integrity
+from grader.process.threads import Threads
 from grader.sandbox.pool import SlotCounts
 from grader.suites.cache import EncodedSuite
 from tests.factories import make_report, make_submission
@@ -42,55 +46,68 @@ class Here:
         self.lock = threading.Lock()
         self.running = self.most = 0
 
-    def __call__(self, _: Submission) -> GradeReport:
+    def __call__(self, grading: Grading) -> None:
         with self.lock:
             self.running += 1
             self.most = max(self.most, self.running)
         self.go.wait(30)
         with self.lock:
             self.running -= 1
-        return make_report()
+        grading.settle(make_report())
 
 
-def grade_many(hosts: Hosts, here: Here, count: int) -> list[threading.Thread]:
-    def grade() -> None:
-        hosts.grade(make_submission(), SETTINGS, here=here, held=nullcontext)
+def make_hosts(here: Here | None = None) -> Hosts:
+    return Hosts(
+        SETTINGS,
+        SandboxChoice.NATIVE,
+        threads=Threads(SLOTS, "test"),
+        grade_here=here or Here(),
+        on_turn=lambda _: None,
+    )
 
-    threads = [threading.Thread(target=grade) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    return threads
+
+def grade_many(hosts: Hosts, count: int) -> "list[Future[GradeReport]]":
+    futures: list[Future[GradeReport]] = [Future() for _ in range(count)]
+    for future in futures:
+        hosts.grade(
+            Grading(
+                submission=make_submission(),
+                settings=SETTINGS,
+                handle=StopHandle(),
+                settle=future.set_result,
+            )
+        )
+    return futures
 
 
 def test_where_no_host_process_starts_this_one_uses_all_slots(
     monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    here, hosts = Here(), Hosts(SETTINGS, SandboxChoice.NATIVE)
-    threads = grade_many(hosts, here, 3 * SLOTS)
+    here = Here()
+    hosts = make_hosts(here)
+    futures = grade_many(hosts, 3 * SLOTS)
     eventually(lambda: here.running == SLOTS, 20)
     here.go.set()
-    for thread in threads:
-        thread.join(20)
-    assert not any(thread.is_alive() for thread in threads)
+    assert [future.result(20) for future in futures] == [make_report()] * 3 * SLOTS
     assert here.most == SLOTS
     hosts.close()
 
 
 def test_no_host_process_starts_for_what_this_one_has_slots_for(eventually: Eventually) -> None:
-    here, hosts = Here(), Hosts(SETTINGS, SandboxChoice.NATIVE)
-    before = threading.active_count()
-    threads = grade_many(hosts, here, OWN_SLOTS)
+    here = Here()
+    hosts = make_hosts(here)
+    futures = grade_many(hosts, OWN_SLOTS)
     eventually(lambda: here.running == OWN_SLOTS, 20)
-    assert threading.active_count() == before + OWN_SLOTS
+    assert not any(thread.name.startswith("host-") for thread in threading.enumerate())
     here.go.set()
-    for thread in threads:
-        thread.join(20)
+    for future in futures:
+        future.result(20)
     hosts.close()
 
 
 def test_what_must_run_here_may_use_every_slot_and_no_more() -> None:
-    hosts = Hosts(SETTINGS, SandboxChoice.NATIVE)
+    hosts = make_hosts()
     late = threading.Event()
 
     def one_more() -> None:
@@ -110,7 +127,7 @@ def test_what_must_run_here_may_use_every_slot_and_no_more() -> None:
 
 
 def test_close_turns_away_who_waits() -> None:
-    hosts = Hosts(SETTINGS, SandboxChoice.NATIVE)
+    hosts = make_hosts()
     refused: list[str] = []
 
     def one_more() -> None:
