@@ -35,6 +35,12 @@ _LOCAL_FUNCTION = re.compile(r"^(?:\t| {4})(\w+)[ \t]*:=[ \t]*func\(", re.MULTIL
 _RANDOM = re.compile(r"\brand\.(?!New)")
 _SHOW = """
 func shownForTests(start string, value interface{}) {
+	switch found := value.(type) {  // The two zeros are equal.
+	case float64:
+		value = found + 0
+	case []float64:
+		for i := range found { found[i] += 0 }
+	}
 	shownfmt.Printf("\\n%s %#v\\n", start, value)
 }
 func asTextForTests(value interface{}) string { return shownfmt.Sprintf("%v", value) }

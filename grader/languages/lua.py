@@ -24,7 +24,7 @@ local function shownForTests(value)
     if type(value) == "string" then return (string.format("%q", value):gsub("\\n", "n")) end
     if type(value) == "number" then
         if value == math.floor(value) and math.abs(value) < 2^53 then
-            return string.format("%.0f", value)
+            return string.format("%.0f", value + 0.0)  -- The two zeros are equal.
         end
         return string.format("%.17g", value)
     end

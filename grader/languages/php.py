@@ -33,13 +33,20 @@ _WORDS = ErrorWords(
 )
 
 
+_EXPORT = """\
+static function ($value) { $all = [$value]; \
+array_walk_recursive($all, static function (&$one) { if ($one === 0.0) $one = 0.0; }); \
+return var_export($all[0], true); }"""
+"""The two zeros are equal."""
+
+
 def show(values: ValueDriver) -> str:
     """Show the values of expressions as PHP itself writes values, on one line."""
     code = prepare(values.code).code
     closed = code.rfind("?>") > code.rfind("<?")
     statements = values.statements(
         'echo "\\n{mark} {number} " . '
-        'str_replace("\\n", "\\\\n", var_export({expression}, true)) . "\\n"',
+        f'str_replace("\\n", "\\\\n", ({_EXPORT})({{expression}})) . "\\n"',
         end=";",
     )
     return "\n".join([code, "<?php" if closed else "", statements])

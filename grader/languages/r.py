@@ -49,7 +49,9 @@ shown_for_tests <- function(value) {
     if (is.character(value)) {
         items <- encodeString(value, quote = '"')
     } else if (is.numeric(value)) {
-        items <- sprintf(ifelse(value == round(value) & abs(value) < 1e15, "%.0f", "%.12g"), value)
+        whole <- is.finite(value) & value == round(value) & abs(value) < 1e15
+        # The two zeros are equal.
+        items <- sprintf(as.character(ifelse(whole, "%.0f", "%.12g")), value + 0)
     } else {
         items <- as.character(value)
     }

@@ -105,3 +105,24 @@ def test_answer_in_rust_may_repeat_imports_of_crates_that_the_row_has(grader: Gr
     code = f"use rand::Rng;\nuse regex::Regex;\n{label['prompt']}{label['canonical_solution']}"
     report = grade(grader, "rust", code)
     assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("type", "zero", "other"),
+    [("float64", "0.0", "-n"), ("[]float64", "[]float64{0}", "[]float64{-n}")],
+)
+def test_the_two_zeros_of_go_are_equal(grader: Grader, type: str, zero: str, other: str) -> None:
+    need("go")
+    label = {
+        **LABELS["go"],
+        "prompt": 'package main\n\nimport (\n\t"testing"\n\n'
+        '\t"github.com/stretchr/testify/assert"\n)\n'
+        f"func opposite(n float64) {type} {{\n",
+        "canonical_solution": f"\treturn {other}\n}}",
+        "test": "func TestOpposite(t *testing.T) {\n\tassert := assert.New(t)\n"
+        f"\tassert.Equal({zero}, opposite(0))\n}}\n",
+        "entry_point": "opposite",
+    }
+    suite = parse_label(label)
+    report = grader.grade(Submission(id="0", completion=label["canonical_solution"], suite=suite))
+    assert report.verdict == "passed", report.feedback

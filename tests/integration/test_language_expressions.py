@@ -162,6 +162,44 @@ def test_result_in_cpp_may_be_a_union_that_multipl_e_made(
     assert (report.passed, report.total) == (passed, 2), report.feedback
 
 
+ZEROS = {
+    "lua": (
+        ("{}", "{0.0}"),
+        "local function double_all(numbers)\n    local all = {}\n"
+        "    for i, n in ipairs(numbers) do all[i] = n == 0 and -0.0 or 2 * n end\n"
+        "    return all\nend",
+    ),
+    "php": (
+        ("array()", "array(0.0)"),
+        "function double_all($numbers) {\n"
+        "    return array_map(fn($n) => $n == 0 ? -0.0 : 2 * $n, $numbers);\n}",
+    ),
+    "r": (
+        ("c(0)", "c(0.0)"),
+        "double_all <- function(numbers) ifelse(numbers == 0, -0.0, 2 * numbers)",
+    ),
+}
+"""What makes the second case about zero, and an answer that returns the negative one."""
+
+
+@pytest.mark.parametrize("language", ZEROS)
+def test_the_two_zeros_are_equal(grader: Grader, language: str) -> None:
+    need(language)
+    about_zero, code = ZEROS[language]
+    label = ROWS[language].label
+    label["tests"] = label["tests"].replace(*about_zero)
+    completion = f"```{language}\n{code}\n```"
+    report = grader.grade(Submission(id="0", completion=completion, suite=parse_label(label)))
+    assert (report.verdict, report.passed) == (Verdict.PASSED, 2), report.feedback
+
+
+@pytest.mark.parametrize("value", ["NA_real_", "numeric(0)"])
+def test_odd_numbers_in_r_are_values(grader: Grader, value: str) -> None:
+    code = f"double_all <- function(numbers) if (numbers[1] == 0) {value} else 2 * numbers"
+    report = grade(grader, "r", code)
+    assert (report.verdict, report.passed) == (Verdict.FAILED, 1), report.feedback
+
+
 @pytest.mark.parametrize("language", ROWS)
 def test_wrong_answer_fails_with_both_values(grader: Grader, language: str) -> None:
     report = grade(grader, language, ROWS[language].wrong)
