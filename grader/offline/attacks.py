@@ -12,6 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import assert_never
 
+from grader.languages import PYTHON
 from grader.model import (
     CallTests,
     ExpressionTests,
@@ -260,7 +261,7 @@ def _attacks(suite: TestSuite) -> Iterator[tuple[Attack, str]]:
         if answer is not None:
             yield Attack.USUAL_ANSWER, f"import sys\nsys.stdout.write({answer})\n"
         return
-    if suite.language != "python":
+    if suite.language != PYTHON:
         return
     yield Attack.EXITING_ON_LOAD, _EXIT
     yield Attack.EMPTY, "pass\n"

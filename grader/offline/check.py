@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from grader.config.settings import CalibrationSettings
+from grader.languages import PYTHON
 from grader.model import (
     GradeReport,
     LimitOverrides,
@@ -135,7 +136,7 @@ class _Trial:
     def _attack(self, source: str, limits: LimitOverrides, rules: GradingRules) -> Submission:
         """Return an attack, which is in Python: what programs print is in no language."""
         submission = self._submission(source, limits, rules)
-        return replace(submission, suite=with_language(submission.suite, "python"))
+        return replace(submission, suite=with_language(submission.suite, PYTHON))
 
     def _submission(
         self, source: str, limits: LimitOverrides, rules: GradingRules = AS_SET
@@ -216,7 +217,7 @@ class _Trial:
                 ProblemHealth.VACUOUS,
                 f"these cases pass with any answer: {', '.join(vacuous)}",
             )
-        if self.suite.language != "python" and not self.attacks and not self.mutants:
+        if self.suite.language != PYTHON and not self.attacks and not self.mutants:
             return ProblemHealth.OK, (
                 "only the reference was tried: attacks and changes are in Python, and these tests "
                 f"call functions in {self.suite.language}"
