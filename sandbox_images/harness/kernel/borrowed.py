@@ -34,7 +34,7 @@ class Starter:
 
 
 class Start:
-    """The start of one process.
+    """The start of a process. It can be made more than once.
 
     Like a fork, the process has descriptors and signal handlers of its own. No signal with a
     handler may reach it before it executes its program: the handler would run in this memory.
@@ -44,6 +44,7 @@ class Start:
         """Prepare; see `Starter.prepare`."""
         self._function, self._stack_top, self._calls = function, stack_top, calls
         self._table = calls.write_down()
+        self._before = self._table[:]
 
     def make(self, flags: int) -> int:
         """Start the process; return its pid when it executes its program or has ended.
@@ -54,6 +55,7 @@ class Start:
         Raises:
             OSError: The kernel refused.
         """
+        self._table[:] = self._before
         pid = namespaces.libc.clone(
             self._function,
             ctypes.c_void_p(self._stack_top),

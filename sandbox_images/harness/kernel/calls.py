@@ -90,7 +90,7 @@ class Calls:
         self._calls += more._calls
         self._kept.append(more)
 
-    def keep(self, value: ctypes.Structure | ctypes.Array[Any] | ctypes.c_int64) -> int:
+    def keep(self, value: ctypes.Structure | ctypes.Array[Any]) -> int:
         """Keep what a call refers to as long as the list, and return its address."""
         self._kept.append(value)
         return ctypes.addressof(value)

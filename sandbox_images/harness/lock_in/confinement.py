@@ -147,6 +147,9 @@ class Confinement:
         self._session_filter = seccomp.build_session_filter(notifying=self._notifying)
         self._prepared: dict[Hashable, tuple[Calls, Calls, int]] = {}
         self._starter = borrowed.find_starter() if room is None else None
+        self._start: borrowed.Start | None = None
+        """Of the last program. The other runs of its batch start in the same way."""
+        self._started: tuple[RunOrder, tuple[str, int]] | None = None
 
     def prepare_program(self, order: RunOrder) -> borrowed.Start | None:
         """Return the start of a run that executes a program; None if it has to be forked.
@@ -156,16 +159,23 @@ class Confinement:
         is_program = order.program == "command" and order.staged_bytes <= _BORROWED_BYTES
         if self._starter is None or not is_program:
             return None
+        key = (order, orders.read_head(order.bundle))
+        if self._start is None or key != self._started:
+            self._start, self._started = self._starter.prepare(self._program(*key)), key
+        return self._start
+
+    def _program(self, order: RunOrder, head: tuple[str, int]) -> Calls:
+        """Return the calls of a run that executes a program, given its bundle's head."""
         first, last, free = self._calls(order)
         executable, environment = _program_of(order)
         program = Calls()
         program.extend(first)
-        _add_files(program, order.bundle, free)
+        _add_files(program, order.bundle, head, free)
         program.extend(last)
         variables = (f"{name}={value}" for name, value in environment.items())
         texts = (_addresses(program, each) for each in (order.command, variables))
         program.add("execve", os.fsencode(executable), *texts, of=executable)
-        return self._starter.prepare(program)
+        return program
 
     def prepare(self, order: RunOrder) -> Callable[[], ConfinedRun]:
         """Return a function that a fork has to call first.
@@ -392,23 +402,24 @@ def stage(bundle: Bundle, descriptor: int, mode: int = 0o644) -> None:
         os.close(file)
 
 
-def _add_files(calls: Calls, bundle: int, file: int) -> None:
+def _add_files(calls: Calls, bundle: int, head: tuple[str, int], file: int) -> None:
     """Add the calls that put a program's files into the work area, as `stage` does.
 
     Args:
         calls: The list.
-        bundle: Descriptor of the memory file that says what there is.
+        bundle: Descriptor of the memory file that has them.
+        head: What `read_head` has returned for it.
         file: The descriptor that opening a file returns.
     """
-    spans = orders.read_spans(bundle)
+    spans = orders.read_spans(*head)
     folders = {path[:at] for path in spans for at, each in enumerate(path) if each == "/"}
     for folder in sorted(folders):
         calls.add("mkdirat", AT_FDCWD, os.fsencode(f"{WORK}/{folder}"), 0o777, of=folder)
     for path, (start, size) in spans.items():
         flags = os.O_WRONLY | os.O_CREAT
         calls.add("openat", AT_FDCWD, os.fsencode(f"{WORK}/{path}"), flags, 0o755, of=path)
-        offset = calls.keep(ctypes.c_int64(start))
-        calls.add("sendfile", file, bundle, offset, size, of=path, least=size)
+        calls.add("lseek", bundle, start, os.SEEK_SET, of=path)
+        calls.add("sendfile", file, bundle, 0, size, of=path, least=size)
         calls.add("close", file)
 
 

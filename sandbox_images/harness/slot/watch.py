@@ -118,15 +118,12 @@ class Watch:
     def _start(self, party: Party, payload: int, *, stdout: int, stderr: int) -> None:
         # Only the main process gets the tests and the report: with these, the submission could
         # read what is expected, or write its own verdict.
-        is_main = party is self._main
+        if party is self._main:
+            report = self._report_pipe.writer
+            party.order(self._limits, payload=payload, stdout=stdout, stderr=stderr, report=report)
+            return
         with orders.nothing() as nothing:
-            party.order(
-                self._limits,
-                payload=payload if is_main else nothing,
-                stdout=stdout,
-                stderr=stderr,
-                report=self._report_pipe.writer if is_main else nothing,
-            )
+            party.order(self._limits, payload=nothing, stdout=stdout, stderr=stderr, report=nothing)
 
     def _loop(self) -> None:
         poll = select.poll()

@@ -164,14 +164,15 @@ def wait_for_run(control: socket.socket, room: reduced.Room | None) -> confineme
     gc.disable()
     holes.fill()
     orders.send(control, {"event": "ready", "memory_bytes": processes.memory_bytes("self")})
-    while (received := orders.receive(control)) is not None:
-        message, descriptors = received
-        order = RunOrder.parse(message, descriptors)
+    while (received := orders.receive_order(control)) is not None:
+        order, descriptors = received
         program = confined.prepare_program(order)
-        enter = confined.prepare(order) if program is None else None
-        random.seed()  # Otherwise all runs, and the tests, would draw the same numbers.
-        # With what was made since the last run, so that the fork does not begin to collect it.
-        gc.freeze()
+        enter = None
+        if program is None:
+            enter = confined.prepare(order)
+            random.seed()  # Otherwise all runs, and the tests, would draw the same numbers.
+            # With what was made since the last run, so that the fork does not begin to collect it.
+            gc.freeze()
         init = pid_namespaces.enter_new()
         start = namespaces.clone if program is None else program.make
         pid = _start_run(init, start, _RUN_FLAGS if room is None else _REDUCED_RUN_FLAGS)

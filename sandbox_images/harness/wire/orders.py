@@ -14,6 +14,7 @@ import re
 import socket
 import struct
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -151,6 +152,29 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     Raises:
         OSError: The message did not arrive whole.
     """
+    received = _receive(channel)
+    return None if received is None else (_from_json(received[0].decode()), received[1])
+
+
+def receive_order(channel: socket.socket) -> tuple[RunOrder, list[int]] | None:
+    """Wait for the order of a run; like `receive`.
+
+    Orders that are the same, down to the numbers of their descriptors, are one object, since most
+    runs of a batch have such orders.
+    """
+    received = _receive(channel)
+    if received is None:
+        return None
+    data, descriptors = received
+    return _read_order(data, tuple(descriptors)), descriptors
+
+
+@lru_cache(maxsize=1)
+def _read_order(data: bytes, descriptors: tuple[int, ...]) -> RunOrder:
+    return RunOrder.parse(_from_json(data.decode()), list(descriptors))
+
+
+def _receive(channel: socket.socket) -> tuple[bytes, list[int]] | None:
     try:
         data, descriptors, flags, _address = socket.recv_fds(
             channel, MAX_MESSAGE_BYTES, MAX_DESCRIPTORS
@@ -161,8 +185,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
         return None
     if flags & _CUT_OFF:
         raise OSError("a message came without all of its descriptors")
-    message: dict[str, Any] = _from_json(data.decode())
-    return message, descriptors
+    return data, descriptors
 
 
 class Span(NamedTuple):
@@ -284,7 +307,7 @@ def _require_inside(path: str) -> None:
 
 def read_bundle(descriptor: int) -> Bundle:
     """Read what `write_bundle` wrote, without moving the descriptor's offset."""
-    head, start = _read_head(descriptor)
+    head, start = read_head(descriptor)
     source_path = ""
     texts: list[str | None] = []
     files: dict[str, Span] = {}
@@ -303,7 +326,7 @@ def read_bundle(descriptor: int) -> Bundle:
     return Bundle(source_path, source, prelude or "", files)
 
 
-def _read_head(descriptor: int) -> tuple[str, int]:
+def read_head(descriptor: int) -> tuple[str, int]:
     """Return a bundle's head, and where its contents begin."""
     size = _PAGE
     while True:
@@ -313,9 +336,11 @@ def _read_head(descriptor: int) -> tuple[str, int]:
         size *= 16
 
 
-def read_spans(descriptor: int) -> dict[str, Span]:
-    """Return where each file of a bundle is, the source included, by path."""
-    head, start = _read_head(descriptor)
+def read_spans(head: str, start: int) -> dict[str, Span]:
+    """Return where each file of a bundle is, the source included, by path.
+
+    The arguments are what `read_head` returns.
+    """
     spans: dict[str, Span] = {}
     for index, entry in enumerate(head.split("\0")):
         number, _, path = entry.partition(" ")
@@ -328,7 +353,8 @@ def read_spans(descriptor: int) -> dict[str, Span]:
 
 def read_files(descriptor: int) -> dict[str, bytes]:
     """Return all files of a bundle, the source included, by path."""
-    return {path: read_span(descriptor, span) for path, span in read_spans(descriptor).items()}
+    spans = read_spans(*read_head(descriptor))
+    return {path: read_span(descriptor, span) for path, span in spans.items()}
 
 
 def read_span(descriptor: int, span: Span) -> bytes:

@@ -2,12 +2,13 @@
 
 import ctypes
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
-from sandbox_images.harness.kernel import borrowed
+from sandbox_images.harness.kernel import borrowed, signals
 from sandbox_images.harness.kernel.calls import AT_FDCWD, Calls
 
 pytestmark = pytest.mark.skipif(
@@ -76,3 +77,21 @@ def test_program_that_cannot_be_executed_is_a_failure(tmp_path: Path) -> None:
     assert exit_code == 1
     assert failure is not None
     assert (failure[0], str(failure[1])) == ("execve", f"[Errno 13] Permission denied: {file}")
+
+
+def test_start_that_is_made_again_knows_nothing_of_the_last_time(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    calls = Calls()
+    signals.add_defaults(calls)
+    calls.add("write", writer, b"here", 4)
+    calls.add("chdir", os.fsencode(tmp_path / "none"))
+    starter = borrowed.find_starter()
+    assert starter is not None
+    made = starter.prepare(calls)
+    os.waitpid(made.make(0), 0)
+    assert made.failure() is not None
+    os.close(reader)
+    _, status = os.waitpid(made.make(0), 0)
+    os.close(writer)
+    # A signal has ended it before the call that failed the last time.
+    assert (os.WTERMSIG(status), made.failure()) == (signal.SIGPIPE, None)
