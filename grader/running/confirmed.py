@@ -43,15 +43,13 @@ _LINE_UPS = 12
 _random = random.SystemRandom()
 
 
-def confirm(task: Task, slot: Slot, references: References, *, by_choice: bool = False) -> Graded:
+def confirm(task: Task, slot: Slot, references: References) -> Graded:
     """Run a suite in one process with the submission, as often as its passes need.
 
     Args:
         task: The submission and the suite.
         slot: Where to run it.
         references: What is known about references.
-        by_choice: Whether only this submission needs one process: the suite can be judged apart,
-            but the submission gave it something other than plain data.
 
     Raises:
         SuiteError: A case has no twin, and confirmed integrity is required.
@@ -61,9 +59,8 @@ def confirm(task: Task, slot: Slot, references: References, *, by_choice: bool =
     without: frozenset[str] = frozenset()
     while True:
         usable = [site for site in sites if not any(key.base in without for key in site.cases)]
-        confirmation = _Confirmation(
-            task, slot, references, Lineup(tests_of(task), usable, _random), by_choice=by_choice
-        )
+        lineup = Lineup(tests_of(task), usable, _random)
+        confirmation = _Confirmation(task, slot, references, lineup)
         try:
             return confirmation.graded()
         except _CaughtFailuresError:
@@ -124,16 +121,13 @@ def _with_added_rows(found: _UnknownRowsError) -> Graded:
 class _Confirmation:
     """The runs of one submission."""
 
-    def __init__(
-        self, task: Task, slot: Slot, references: References, lineup: Lineup, *, by_choice: bool
-    ) -> None:
+    def __init__(self, task: Task, slot: Slot, references: References, lineup: Lineup) -> None:
         # A run that ended at its first failure would end where something was changed.
         self._task = replace(task, stop_early=False)
         self._stop_early = task.stop_early
         self._slot = slot
         self._references = references
         self._lineup = lineup
-        self._by_choice = by_choice
         self._trusted: set[CaseKey] = set()
         self._reference_runs: dict[Twin, TwinRun] = {}
         self._signs: set[Suspicion] = set()
@@ -154,8 +148,7 @@ class _Confirmation:
                 break
             latest = self._line_up(self._lineup.twins(doubtful), doubtful)
             found = found | latest
-        found = self._with_proof(found) if self._by_choice else found
-        return self._graded(self._as_it_is(found))
+        return self._graded(self._as_it_is(self._with_proof(found)))
 
     def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
         """Return cases that passed, if others look guessed: these may be the lucky guesses.
@@ -211,16 +204,22 @@ class _Confirmation:
         }
 
     def _with_proof(self, found: dict[CaseKey, Standing]) -> dict[CaseKey, Standing]:
-        """Return how cases stand if a pass must show that the values are right.
+        """Return how cases stand after the suite has run with strict comparisons, if need be.
 
-        If no change shows it, the suite runs with strict comparisons, which objects that equal
-        everything fail and right values pass.
+        If no change shows each wrong value that a case might let pass, this run does: right values
+        pass it, and objects that equal everything fail. If the suite's reference fails it, too, it
+        shows nothing.
         """
-        doubtful = [key for key in self._in(State.PASSED, found) if not self._lineup.shows_all(key)]
-        if not doubtful or self._has_lost(found):
+        passed = self._in(State.PASSED, found)
+        blind = [key for key in passed if not self._lineup.shows(key)]
+        if not blind or self._has_lost(found):
             return found
-        strict = with_strict_equality(tests_of(self._task), _random)
-        ran = TwinRun(Twin(tests=strict, changed=()), self._together(strict))
+        twin = Twin(tests=with_strict_equality(tests_of(self._task), _random), changed=())
+        ran = TwinRun(twin, self._together(twin.tests))
+        failed = {key for key in blind if not ran.passed(key)}
+        if failed and self._task.suite.reference is not None:
+            right = self._run_reference(twin)
+            failed = {key for key in failed if right.passed(key)}
         words = "passed, but with values that also equal others than the right ones"
         return found | {
             key: replace(
@@ -230,9 +229,18 @@ class _Confirmation:
                     found[key].result, verdict=Verdict.FAILED, feedback=words, evidence=None
                 ),
             )
-            for key in doubtful
-            if not ran.passed(key)
+            if key in failed
+            else replace(found[key], clean=found[key].clean or ran.passed(key))
+            for key in passed
         }
+
+    def _run_reference(self, twin: Twin) -> TwinRun:
+        """Return how the suite's reference runs with a twin."""
+        if twin not in self._reference_runs:
+            reference = replace(self._task, code=self._task.suite.reference or "")
+            ran = run_together(reference, self._slot, twin.tests)
+            self._reference_runs[twin] = TwinRun(twin, ran)
+        return self._reference_runs[twin]
 
     def _together(self, tests: ScriptTests | PytestTests) -> SuiteRun:
         ran = run_together(self._task, self._slot, tests)
@@ -278,15 +286,11 @@ class _Confirmation:
         """Return the cases whose changes a suite's reference passes where the submission did."""
         if self._task.suite.reference is None:
             return set()
-        reference = replace(self._task, code=self._task.suite.reference)
         trusted = set(forged)
         for run in runs:
             passed = {key for key in trusted if run.twin.pick(key) and run.passed(key)}
             if passed:
-                again = self._reference_runs.get(run.twin)
-                if again is None:
-                    again = TwinRun(run.twin, run_together(reference, self._slot, run.twin.tests))
-                    self._reference_runs[run.twin] = again
+                again = self._run_reference(run.twin)
                 trusted -= {key for key in passed if not again.passed(key)}
         return trusted
 

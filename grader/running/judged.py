@@ -42,8 +42,7 @@ def run_judged(task: Task, slot: Slot, references: References) -> Graded:
     elif task.require is Integrity.SPLIT:
         return _not_apart(ran)
     else:
-        by_choice = ran is not None and not _reference_shares(task, slot, references)
-        graded = confirm(task, slot, references, by_choice=by_choice)
+        graded = confirm(task, slot, references)
     if any(case.verdict is not Verdict.PASSED for case in graded.cases):
         references.require_sound(
             task.suite,
@@ -76,19 +75,6 @@ def _not_apart(ran: SuiteRun | None) -> Graded:
     words = f"{why}: {inert(ran.refused or '', _REASON_CHARS)}"
     cases = tuple(replace(case, verdict=Verdict.FAILED, feedback=words) for case in ran.cases)
     return replace(_graded(ran), cases=cases)
-
-
-def _reference_shares(task: Task, slot: Slot, references: References) -> bool:
-    """Tell whether a suite that can be judged apart has a reference with which it cannot."""
-    if task.suite.reference is None:
-        return False
-    reference = replace(task, code=task.suite.reference)
-
-    def find() -> bool:
-        ran = run_apart(reference, slot)
-        return ran is not None and ran.refused is not None
-
-    return references.shares_process(task.suite, find)
 
 
 def _why_it_fails(task: Task, slot: Slot) -> str | None:

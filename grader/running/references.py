@@ -33,7 +33,6 @@ class References:
         self._reasons: OrderedDict[_Key, str | None] = OrderedDict()
         self._catching: OrderedDict[_Key, bool] = OrderedDict()
         self._lacks: OrderedDict[_Key, str | None] = OrderedDict()
-        self._sharing: OrderedDict[_Key, bool] = OrderedDict()
         self._reports: OrderedDict[tuple[str, str | None, bytes], bytes] = OrderedDict()
         self._report_bytes = 0
         self._sites: OrderedDict[_Key, tuple[Site, ...]] = OrderedDict()
@@ -77,15 +76,6 @@ class References:
             find: Runs the tests without a submission; called if nothing is known yet.
         """
         return self._known(self._lacks, suite, find)
-
-    def shares_process(self, suite: TestSuite, find: Callable[[], bool]) -> bool:
-        """Return whether a suite's reference needs one process with the tests.
-
-        Args:
-            suite: One that has a reference.
-            find: Runs the reference; called if nothing is known yet.
-        """
-        return self._known(self._sharing, suite, find)
 
     def sites(self, suite: TestSuite, find: Callable[[], tuple[Site, ...]]) -> tuple[Site, ...]:
         """Return changes of a suite that its reference was seen to fail.

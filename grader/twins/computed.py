@@ -5,6 +5,8 @@ from random import Random
 from grader.twins.values import EXACT, Tolerance
 
 _PLACES = 1000
+_STEPS = (-17, -13, -11, -1, 1, 11, 13, 17)
+"""No multiples of 2, 3, 5 or 7, since an equality may ignore these."""
 
 
 def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
@@ -24,10 +26,10 @@ def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
     letters, digits = rng.sample("abcdefghkmnprstw", 2), rng.sample("123456789", 2)
     if tolerance == EXACT:
         is_bool = "not v if v.__class__ is (not 0).__class__ else "
-        number = f"v + {rng.choice([-3, -2, -1, 1, 2, 3])}"
+        number = f"v + {rng.choice(_STEPS)}"
     else:
         is_bool = ""
-        step = rng.choice([1, 2, 3]) + 4 * tolerance.absolute
+        step = rng.choice([1, 11, 13]) + 4 * tolerance.absolute
         number = f"v + {step} + {8 * tolerance.relative} * (v * v) ** .5"
     body = (
         f"{is_bool}{number} if v.__class__.__name__ in "

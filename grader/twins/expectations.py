@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import SystemRandom
@@ -53,6 +53,8 @@ class Expectation:
     """Whether a reader may find the opposite less likely than the original."""
     computed: bool = False
     """Whether the `turns` replace what the tests certainly compute by another value."""
+    replaceable: bool = False
+    """Whether they are computed by functions or modules that a submission could replace."""
     oracle: ast.Name | None = None
     """The suite's own function whose result is expected, if its result is used for nothing else."""
 
@@ -142,7 +144,25 @@ class ExpectationReader:
         self._hidden = HiddenComparisons(self._origins, own_methods)
 
     def read(self) -> Iterator[Expectation]:
-        """Yield the expectations."""
+        """Yield the expectations; if an assertion has none that is known, a blind one."""
+        found = [] if self._reached.passed_over else [*self._read()]
+        yield from found
+        if not found and (self._reached.passed_over or self._may_assert(self._reached.node)):
+            yield Expectation(reached=self._reached, blind=True)
+
+    def _may_assert(self, node: ast.AST) -> bool:
+        """Tell whether a statement may compare values with others than known ones."""
+        match node:
+            case ast.Assert(test=test):
+                return not self._is_constant(test)
+            case ast.Call():
+                return is_assertion(node, self._names) or self._hidden.are_in(
+                    node, self._reached.env
+                )
+            case _:
+                return False
+
+    def _read(self) -> Iterator[Expectation]:
         node = self._reached.node
         match node:
             case ast.Assert(test=test):
@@ -385,7 +405,10 @@ class ExpectationReader:
         if within is None:
             yield from turned(turns, opposite=True)
             return
-        others, is_sure = self._with_another(left, right, within) if turns else ((), False)
+        own = [side for side in (right, left) if self._origins.is_own(side, self._reached.env)]
+        others = self._with_another(left, right, own, within) if turns else ()
+        is_sure = bool(own and others)
+        replaceable = not any(self._origins.is_fixed(side, self._reached.env) for side in own)
         for asked, expected in ((left, right), (right, left)):
             if self._is_constant(asked):
                 continue
@@ -400,6 +423,7 @@ class ExpectationReader:
                     opposite=not changes,
                     telling=True,
                     computed=other is None and is_sure,
+                    replaceable=replaceable,
                     oracle=oracle,
                 )
                 return
@@ -409,7 +433,7 @@ class ExpectationReader:
                 yield self._made(left, right, turns=(other,), telling=True)
                 return
         for each in turned(others or turns, opposite=not others):
-            yield replace(each, oracle=oracle, computed=is_sure)
+            yield replace(each, oracle=oracle, computed=is_sure, replaceable=replaceable)
 
     def _oracle(self, side: ast.expr, tolerance: Tolerance) -> ast.Name | None:
         """Return the suite's own function whose bare result is one side of a comparison."""
@@ -427,17 +451,22 @@ class ExpectationReader:
                 return None
 
     def _with_another(
-        self, left: ast.expr, right: ast.expr, tolerance: Tolerance
-    ) -> tuple[Changes, bool]:
+        self, left: ast.expr, right: ast.expr, own: Sequence[ast.expr], tolerance: Tolerance
+    ) -> Changes:
         """Return edits that each replace one side of a comparison by another value.
 
         An object that equals everything passes this if it is the other side, but not a comparison
         for inequality. So what is replaced is what the tests compute, or either side if neither
-        certainly is that. Also return whether one certainly is.
+        certainly is that.
+
+        Args:
+            left: One side.
+            right: The other.
+            own: Those that the tests certainly compute.
+            tolerance: By how much values that are unequal differ.
         """
-        own = [side for side in (right, left) if self._origins.is_own(side, self._reached.env)]
         if len(own) == 2:
-            return (), False
+            return ()
         found = []
         for side in own or (right, left):
             if self._source.holds(side):
@@ -446,12 +475,13 @@ class ExpectationReader:
                     before, after = other_value(_random, tolerance)
                     opening = Edit(start=start, end=start, text=before)
                     found.append((opening, Edit(start=end, end=end, text=after)))
-        return tuple(found), bool(own and found)
+        return tuple(found)
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
         """Return edits that replace an instance of the submission's class by a tuple.
 
-        The tuple has one item more than the class gets arguments, so the instance cannot equal it.
+        The tuple has one item more than the class gets arguments, and the others are at other
+        places. So the instance cannot equal it, even if it compares only as many as it has.
         """
         match expected:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if (
@@ -463,7 +493,8 @@ class ExpectationReader:
             ):
                 parts = [self._source.text_of(arg) for arg in args]
                 start, end = self._source.span(expected)
-                text = f"({', '.join([*parts, '0'])})" if parts else "(0,)"
+                first = "0" if parts[:1] == ["None"] else "None"
+                text = f"({', '.join([first, *parts])})" if parts else "(0,)"
                 return None if "\n" in text else (Edit(start=start, end=end, text=text),)
             case _:
                 return None

@@ -71,14 +71,9 @@ class Lineup:
         return self._unit(key) is not None
 
     def shows(self, key: CaseKey) -> bool:
-        """Tell whether a case can change so that an object that equals everything still passes."""
+        """Tell whether a change shows each wrong value that a case might let pass."""
         unit = self._unit(key)
-        return unit is not None and not any(site.blind for site in unit.sites)
-
-    def shows_all(self, key: CaseKey) -> bool:
-        """Tell whether that is so for each expectation of a case."""
-        unit = self._unit(key)
-        return self.shows(key) and unit is not None and not any(s.has_blind for s in unit.sites)
+        return unit is not None and not any(site.blind or site.has_blind for site in unit.sites)
 
     def _unit(self, key: CaseKey) -> Unit | None:
         return self._unit_of.get(key) or self._unit_of.get(key.test)

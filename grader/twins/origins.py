@@ -46,10 +46,45 @@ class Origins:
             if isinstance(each, ast.Name) and each.id not in inside
         )
 
+    def is_fixed(self, node: ast.AST, env: Mapping[str, Bound], depth: int = 0) -> bool:
+        """Tell whether an expression needs nothing that a submission could easily replace.
+
+        A submission can replace builtin functions, and what modules have.
+
+        Args:
+            node: The expression, which is the tests' own, or a function of the suite's own.
+            env: The expressions that names stand for.
+            depth: How many names led to it.
+        """
+        if depth > _MAX_DEPTH:
+            return False
+        for each in ast.walk(node):
+            match each:
+                case ast.Call(func=ast.Name(id=name)) if name not in env and isinstance(
+                    function := self._defined(name), Function
+                ):
+                    if not self.is_fixed(function, env, depth + 1):
+                        return False
+                case ast.Call() | ast.Attribute():
+                    return False
+                case ast.Name(id=name) if name in env:
+                    bound = env[name]
+                    if not self.is_fixed(bound.node, bound.env, depth + 1):
+                        return False
+                case ast.Name() if self.names.library(each) is not None:
+                    return False
+                case _:
+                    pass
+        return True
+
     def _is_own_name(self, node: ast.Name, env: Mapping[str, Bound], depth: int) -> bool:
         if node.id in env:
             bound = env[node.id]
-            return self.is_own(bound.node, bound.env, depth)
+            function = function_around(self.source, node) or self.source.tree
+            put_in = _put_into(function).get(node.id, ()) if bound.source is self.source else ()
+            return self.is_own(bound.node, bound.env, depth) and all(
+                self.is_own(each, env, depth) for each in put_in
+            )
         library = self.names.library(node)
         if library is not None:
             return library.partition(".")[0] in LIBRARIES or any(
@@ -168,6 +203,23 @@ def _bound_in(node: ast.AST) -> Iterator[str]:
                 yield name
             case _:
                 pass
+
+
+@lru_cache(maxsize=16)
+def _put_into(root: ast.AST) -> Mapping[str, Sequence[ast.expr]]:
+    """Return what statements put into the object that each name stands for."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(root):
+        match node:
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                found.setdefault(name, []).append(value)
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))], value=value):
+                found.setdefault(name, []).append(value)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=args)):
+                found.setdefault(name, []).extend(args)
+            case _:
+                pass
+    return found
 
 
 @lru_cache(maxsize=16)

@@ -64,13 +64,8 @@ def sites_of(
         joint: As in `find_sites`.
     """
     found = list(find_expectations(tests, everything=everything))
-    by_case: dict[tuple[CaseKey, ...], list[Found]] = {}
-    for each in found:
-        by_case.setdefault(each.cases, []).append(each)
     pool = pool_of(_expected(found), _exceptions(found))
-    most = _CHANGES_OF_FEW if len(by_case) <= _FEW_CASES else _CHANGES
-    if not everything:
-        yield from shared_sites(found, pool, rng, most, joint=joint)
+    most = _CHANGES_OF_FEW if len({each.cases for each in found}) <= _FEW_CASES else _CHANGES
     maker = _SiteMaker(
         pool=pool,
         asked=_answers(found),
@@ -79,23 +74,32 @@ def sites_of(
         joint=joint,
         most=most,
     )
+    made = [(each, [*maker.sites(each)]) for each in found]
+    blind = {key.base for each, own in made if _is_blind(each, own) for key in each.cases}
+    if not everything:
+        for site in shared_sites(found, pool, rng, most, joint=joint):
+            yield replace(site, has_blind=any(key.base in blind for key in site.cases))
+    by_case: dict[tuple[CaseKey, ...], list[Site]] = {}
+    for each, own in rng.sample(made, len(made)):
+        by_case.setdefault(each.cases, []).extend(own)
     seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[CaseKey, ...]]] = set()
-    for expectations in by_case.values():
-        kept: list[Site] = []
-        for each in rng.sample(expectations, len(expectations)):
-            kept += maker.sites(each)
-            if sum(not any(site.flaws) for site in kept) >= _SITES_A_CASE:
-                break
+    for sites in by_case.values():
         if everything:
-            kept = [site for site in kept if not site.telling]
-        kept = least_flawed(kept)
-        has_blind = any(each.expectation.is_blind for each in expectations)
-        for site in kept[:_SITES_A_CASE]:
-            site = replace(site, has_blind=has_blind)
+            sites = [site for site in sites if not site.telling]
+        for site in least_flawed(sites)[:_SITES_A_CASE]:
+            site = replace(site, has_blind=any(key.base in blind for key in site.cases))
             key = (site.source, site.changes, site.cases)
             if key not in seen:
                 seen.add(key)
                 yield site
+
+
+def _is_blind(found: Found, sites: Sequence[Site]) -> bool:
+    """Tell whether no change of an expectation shows each wrong value that may meet it."""
+    if not sites:
+        return found.expectation.is_blind
+    computed = found.expectation.replaceable
+    return all(site.blind or (site.computed and computed) for site in sites)
 
 
 def _expected(found: Iterable[Found]) -> Iterator[tuple[ast.expr, str]]:

@@ -7,66 +7,144 @@ from random import Random
 from grader.model import PytestTests, ScriptTests
 from grader.source.syntax import UNPARSABLE, parse
 from grader.twins.computed import other_value
+from grader.twins.values import Tolerance
 
 
 def with_strict_equality(
     tests: ScriptTests | PytestTests, rng: Random
 ) -> ScriptTests | PytestTests:
-    """Return a suite in which values are equal only if neither equals another value, too.
+    """Return a suite in which values are equal only if neither equals other values, too.
 
     For values that equal only what is right, each comparison comes out as before, whatever the
-    tests make of it. An object that equals everything equals nothing in this suite.
+    tests make of it. An object that equals everything equals nothing in this suite, and one that
+    contains everything contains nothing.
 
     Args:
         tests: The suite.
-        rng: Chooses the other values.
+        rng: Chooses the other values, and when a value is compared with them.
     """
     strict = _Strict(rng)
     if isinstance(tests, ScriptTests):
         cases = tuple(replace(case, source=strict.source(case.source)) for case in tests.cases)
         return replace(tests, cases=cases, setup=strict.source(tests.setup))
     files = (
-        replace(file, content=strict.source(file.content.decode()).encode())
-        if file.path in tests.test_paths
+        replace(file, content=strict.source(file.content.decode("utf-8", "replace")).encode())
+        if file.path.endswith(".py") and file.path != tests.solution_path
         else file
         for file in tests.files
     )
     return replace(tests, files=tuple(files))
 
 
-_ARRAYS = ("ndarray", "Series", "DataFrame", "Index")
-"""Types whose comparisons have no single result."""
+_OPERATORS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in"
+}  # fmt: skip
+_ASSERTIONS = {
+    "assertEqual": "==", "assertListEqual": "==", "assertTupleEqual": "==", "assertSetEqual": "==",
+    "assertDictEqual": "==", "assertSequenceEqual": "==", "assertCountEqual": "==",
+    "assertMultiLineEqual": "==", "assertIn": "in",
+}  # fmt: skip
+_FAR = Tolerance(absolute=1.0, relative=0.125)
+_DECOYS = 4
+"""Other values that each value is compared with, before or after the comparison itself."""
+_MOST = 2000
+"""Comparisons that are strict; those of a long loop would take too long."""
+
+_HELPER = """
+def {name}(a, b, kind, place, pair=False, count=[]):
+    def compare():
+        return a == b if kind == '==' else a != b if kind == '!=' else a in b if kind == 'in' \
+            else a not in b
+    if len(count) > {most}:
+        return (a, b) if pair else compare()
+    count.append(0)
+    def is_loose(v):
+        return v.__class__.__module__ == '_pytest.python_api' or (
+            v.__class__ in ([].__class__, ().__class__) and any(map(is_loose, v))) or (
+            v.__class__ is {{}}.__class__ and any(map(is_loose, v.values())))
+    others = [{others}]
+    if 'in' in kind or is_loose(a) or is_loose(b):
+        others = [lambda v: lambda: 0] * {decoys}
+    met = [0, 0]
+    def meet(other):
+        for n in (0, 1):
+            try:
+                if 'in' in kind:
+                    same = a == other(b) if n else other(a) in b
+                else:
+                    same = other(a) == b if n else a == other(b)
+                met[n] += 1 if same else 0
+            except Exception:
+                pass
+    for other in others[:place]:
+        meet(other)
+    try:
+        result = compare()
+        holds = True if result else False
+    except Exception:
+        return (a, b) if pair else compare()
+    for other in others[place:]:
+        meet(other)
+    if holds != (kind in ('!=', 'not in')) and {decoys} in met:
+        result, a, b = not holds, 0, 1
+    return (a, b) if pair else result
+"""
 
 
 class _Strict(ast.NodeTransformer):
-    """Replaces comparisons of two values."""
+    """Replaces comparisons of two values by calls of a function that compares strictly."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
+        self._name = f"_compared_{rng.getrandbits(48):x}"
 
     def source(self, source: str) -> str:
         """Return a source with strict comparisons; as it is if it does not parse."""
         try:
-            return ast.unparse(self.visit(parse(source)))
+            tree = self.visit(parse(source))
         except UNPARSABLE:
             return source
+        first = sum(
+            isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
+        )
+        if ast.get_docstring(tree, clean=False) is not None:
+            first += 1
+        tree.body[first:first] = ast.parse(self._helper()).body
+        return ast.unparse(tree)
+
+    def _helper(self) -> str:
+        others = []
+        for number in range(_DECOYS):
+            before, after = other_value(self._rng, *[_FAR][: number % 2])
+            others.append(f"lambda v: {before}v{after}")
+        return _HELPER.format(name=self._name, others=", ".join(others), decoys=_DECOYS, most=_MOST)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Replace a comparison for equality, or its opposite."""
+        """Replace a comparison by `==`, `!=`, `in` or `not in`."""
         self.generic_visit(node)
         match node:
-            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
-                before, after = other_value(self._rng)
-                strict = f"a != {before}b{after} and {before}a{after} != b"
-                if isinstance(op, ast.Eq):
-                    result, kept = "a == b", "not r"
-                else:
-                    result, kept, strict = "a != b", "r", f"not ({strict})"
-                function = (
-                    f"lambda a, b: (lambda r: r if r.__class__.__name__ in {_ARRAYS} or {kept} "
-                    f"else {strict})({result})"
-                )
-                made = ast.parse(function, mode="eval").body
-                return ast.Call(func=made, args=[left, right], keywords=[])
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+                return self._call(left, right, _OPERATORS[type(op)])
             case _:
                 return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Replace the first two arguments of one of unittest's assertions."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr=name), args=[ast.expr() as left, ast.expr() as right, *rest]
+            ) if name in _ASSERTIONS and not isinstance(left, ast.Starred):
+                pair = self._call(left, right, _ASSERTIONS[name], pair=True)
+                node.args = [ast.Starred(value=pair, ctx=ast.Load()), *rest]
+            case _:
+                pass
+        return node
+
+    def _call(self, left: ast.expr, right: ast.expr, kind: str, *, pair: bool = False) -> ast.expr:
+        place = self._rng.randint(0, _DECOYS)
+        return ast.Call(
+            func=ast.Name(id=self._name, ctx=ast.Load()),
+            args=[left, right, *(ast.Constant(value=each) for each in (kind, place, pair))],
+            keywords=[],
+        )

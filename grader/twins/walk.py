@@ -7,17 +7,24 @@ own helpers with their arguments.
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from grader.source.allowed import EXPECT_ERRORS
 from grader.source.names import Function
-from grader.twins.leaving import breaks, fails, leaves, leaves_finally, may_leave
+from grader.twins.leaving import (
+    breaks,
+    fails,
+    is_generator,
+    leaves,
+    leaves_finally,
+    may_leave,
+)
 from grader.twins.names import Names, call_name
-from grader.twins.scopes import HelperOf, Scope
+from grader.twins.scopes import HelperOf, Scope, is_assertion
 from grader.twins.source import SuiteSource
 from grader.twins.tables import bindings, row_bindings, stays, stored_names, table_rows
-from grader.twins.values import Bound
+from grader.twins.values import Bound, Values
 
 _MAX_DEPTH = 6
 _MAX_STEPS = 20_000
@@ -32,16 +39,6 @@ _SAFE_CONTEXTS = frozenset(
 """Context managers of the standard library and of pytest that let exceptions through."""
 
 
-@dataclass(slots=True)
-class Frame:
-    """One call of a test or a helper, or one run of a script."""
-
-    source: SuiteSource
-    scope: Scope
-    env: dict[str, Bound]
-    depth: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Reached:
     """A statement that asserts something, or may, with the expressions that names stand for."""
@@ -51,6 +48,20 @@ class Reached:
     source: SuiteSource
     scope: Scope
     env: Mapping[str, Bound]
+    passed_over: bool = False
+    """Whether it has assertions that may not be evaluated. So none of them can be changed."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """One call of a test or a helper, or one run of a script."""
+
+    source: SuiteSource
+    scope: Scope
+    env: dict[str, Bound]
+    depth: int = 0
+    inner: dict[str, tuple[Function, list[Reached]]] = field(default_factory=dict)
+    """Functions without parameters that were defined in it, and what was noted about them."""
 
 
 class Walk:
@@ -78,8 +89,9 @@ class Walk:
 
     def block(self, body: Sequence[ast.stmt], frame: Frame) -> bool:
         """Walk statements; return whether the code after them is certainly reached."""
-        for statement in body:
+        for number, statement in enumerate(body, 1):
             if not self._statement(statement, frame) and not self._everywhere:
+                self._miss(body[number:], frame)
                 return False
         return True
 
@@ -108,26 +120,51 @@ class Walk:
             case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
                 return False
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                before = len(self.found)
                 self._pass_over(node, [node.body], frame)
+                if isinstance(node, Function) and _is_plain(node) and not self._everywhere:
+                    frame.inner[node.name] = node, self.found[before:]
                 return True
             case ast.Pass() | ast.Import() | ast.ImportFrom() | ast.Global() | ast.Nonlocal():
                 return True
             case ast.If(orelse=[]) if fails(node.body):
                 self._reach(node, frame)
                 return True
+            case ast.If() if (branch := self._branch(node, frame)) is not None:
+                return self.block(branch, frame)
             case ast.If() | ast.While() | ast.AsyncFor():
                 self._pass_over(node, [node.body, node.orelse], frame)
                 return not may_leave(node)
             case _:
+                self._miss([node], frame)
                 self._forget(node, frame)
                 return not may_leave(node)
 
     def _pass_over(self, node: ast.AST, bodies: Sequence[list[ast.stmt]], frame: Frame) -> None:
         """Pass over statements that may not run, or whose failure may be swallowed."""
-        if self._everywhere:
-            for body in bodies:
+        for body in bodies:
+            if self._everywhere:
                 self.block(body, frame)
+            else:
+                self._miss(body, frame)
         self._forget(node, frame)
+
+    def _miss(self, nodes: Sequence[ast.stmt], frame: Frame) -> None:
+        """Note that assertions in some statements may not be evaluated, if there are any."""
+        found = next((node for node in nodes if any(map(self._asserts, ast.walk(node)))), None)
+        if found is not None:
+            self.found.append(Reached(found, frame.source, frame.scope, {}, passed_over=True))
+
+    def _asserts(self, node: ast.AST) -> bool:
+        match node:
+            case ast.Assert():
+                return True
+            case ast.If(orelse=[], body=body):
+                return fails(body)
+            case ast.Call():
+                return is_assertion(node, self._names) or self._helper_of(node) is not None
+            case _:
+                return False
 
     def _reach(self, node: ast.stmt | ast.expr | ast.excepthandler, frame: Frame) -> None:
         self.found.append(Reached(node, frame.source, frame.scope, dict(frame.env)))
@@ -159,6 +196,20 @@ class Walk:
     # ------------------------------------------------------------ calls
 
     def _call(self, call: ast.Call, frame: Frame) -> bool:
+        if self._names.library(call.func) == "asyncio.run" and len(call.args) == 1:
+            match call.args[0]:
+                case ast.Call() as coroutine:
+                    return self._call(coroutine, frame)
+                case _:
+                    pass
+        match call:
+            case ast.Call(func=ast.Name(id=name), args=[], keywords=[]) if name in frame.inner:
+                function, noted = frame.inner.pop(name)
+                self.found = [each for each in self.found if not any(each is n for n in noted)]
+                self.block(function.body, replace(frame, env=dict(frame.env)))
+                return True
+            case _:
+                pass
         helper = self._helper(call, frame)
         if helper is None:
             self._reach(call, frame)
@@ -185,6 +236,18 @@ class Walk:
         return None if bound is None else (function, scope, bound)
 
     # ------------------------------------------------------------ compound statements
+
+    def _branch(self, node: ast.If, frame: Frame) -> list[ast.stmt] | None:
+        """Return the branch that runs, if the condition compares known values."""
+        match node.test:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]):
+                values = [Values(self._names, frame.env).of(side) for side in (left, right)]
+                if not all(isinstance(value, str | int) for value in values):
+                    return None
+                is_equal = values[0] == values[1]
+                return node.body if is_equal == isinstance(op, ast.Eq) else node.orelse
+            case _:
+                return None
 
     def _with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> bool:
         for item in node.items:
@@ -264,6 +327,13 @@ class Walk:
         handled = [handler.body for handler in node.handlers]
         self._pass_over(node, [node.body, *handled, node.orelse, node.finalbody], frame)
         return not any(map(may_leave, whole))
+
+
+def _is_plain(function: Function) -> bool:
+    """Tell whether a call of a function without arguments runs its body once."""
+    spec = function.args
+    parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
+    return not (any(parameters) or function.decorator_list or is_generator(function))
 
 
 def _is_noted(node: ast.stmt) -> bool:

@@ -370,8 +370,8 @@ UNCERTAIN = [
     pytest.param("assert same(Box(1)) == Box(1)", id="an argument that equality may ignore"),
     pytest.param("same(1)", id="no assertion"),
 ]
-TURNED_ONLY = ("==", "!=", "(1, 0)", ")", "(lambda o, v: ")
-"""What a change begins with. `(1, 0)` replaces `Box(1)`, which never equals a tuple; the last two
+TURNED_ONLY = ("==", "!=", "(None, 1)", ")", "(lambda o, v: ")
+"""What a change begins with. `(None, 1)` replaces `Box(1)`, which never equals a tuple; the last two
 are put around a value."""
 
 
