@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import unittest
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -155,6 +156,10 @@ class ExpectationReader:
         match node:
             case ast.Assert(test=test):
                 return not self._is_constant(test)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if (
+                name not in self._own_methods
+            ):
+                return not hasattr(unittest.TestCase, name) or name.startswith("assert")
             case ast.Call():
                 return is_assertion(node, self._names) or self._hidden.are_in(
                     node, self._reached.env

@@ -19,6 +19,10 @@ from grader.twins.tables import bindings, table_rows
 from grader.twins.values import Bound
 from grader.twins.walk import Frame, Walk
 
+_AROUND_TESTS = frozenset(
+    "asyncSetUp asyncTearDown setUp setUpClass setup_method tearDown tearDownClass "
+    "teardown_method".split()
+)
 _PLAIN_DECORATORS = ("pytest.mark.", "unittest.mock.", "unittest.skip", "mock.", "hypothesis.")
 """Decorators that do not change a test's failure."""
 
@@ -163,7 +167,11 @@ class TestModule:
         local = _bound_in(function)
         env = {name: bound for name, bound in self._module_env().items() if name not in local}
         env.update({name: replace(bound, scope=scope) for name, bound in cells.items()})
-        walk.block(function.body, Frame(source=self._source, scope=scope, env=env))
+        frame = Frame(source=self._source, scope=scope, env=env)
+        walk.block(function.body, frame)
+        for name, method in definition.methods.items():
+            if name in _AROUND_TESTS:
+                walk.note_missed(method.body, frame)
         for reached in walk.found:
             reader = ExpectationReader(
                 self._names, reached, self._own_methods, everything=self._everything

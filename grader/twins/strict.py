@@ -59,7 +59,7 @@ def {name}(a, b, kind, place, pair=False, count=[]):
         return (a, b) if pair else compare()
     count.append(0)
     def is_loose(v):
-        return v.__class__.__module__ == '_pytest.python_api' or (
+        return v.__class__.__module__[:8] == '_pytest.' or (
             v.__class__ in ([].__class__, ().__class__) and any(map(is_loose, v))) or (
             v.__class__ is {{}}.__class__ and any(map(is_loose, v.values())))
     others = [{others}]

@@ -38,6 +38,11 @@ _SAFE_CONTEXTS = frozenset(
 )
 """Context managers of the standard library and of pytest that let exceptions through."""
 
+_ASSERTING_CONTEXTS = frozenset(
+    "assertLogs assertNoLogs assertWarns assertWarnsRegex deprecated_call warns".split()
+)
+"""Those of them that fail a test by themselves."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
@@ -49,7 +54,7 @@ class Reached:
     scope: Scope
     env: Mapping[str, Bound]
     passed_over: bool = False
-    """Whether it has assertions that may not be evaluated. So none of them can be changed."""
+    """Whether it has assertions of which none can be changed, such as some that may not run."""
 
 
 @dataclass(slots=True)
@@ -91,7 +96,7 @@ class Walk:
         """Walk statements; return whether the code after them is certainly reached."""
         for number, statement in enumerate(body, 1):
             if not self._statement(statement, frame) and not self._everywhere:
-                self._miss(body[number:], frame)
+                self.note_missed(body[number:], frame)
                 return False
         return True
 
@@ -136,7 +141,7 @@ class Walk:
                 self._pass_over(node, [node.body, node.orelse], frame)
                 return not may_leave(node)
             case _:
-                self._miss([node], frame)
+                self.note_missed([node], frame)
                 self._forget(node, frame)
                 return not may_leave(node)
 
@@ -146,11 +151,16 @@ class Walk:
             if self._everywhere:
                 self.block(body, frame)
             else:
-                self._miss(body, frame)
+                self.note_missed(body, frame)
         self._forget(node, frame)
 
-    def _miss(self, nodes: Sequence[ast.stmt], frame: Frame) -> None:
-        """Note that assertions in some statements may not be evaluated, if there are any."""
+    def note_missed(self, nodes: Sequence[ast.stmt], frame: Frame) -> None:
+        """Note that assertions in some statements cannot be changed, if there are any.
+
+        Args:
+            nodes: The statements.
+            frame: The call in which they are.
+        """
         found = next((node for node in nodes if any(map(self._asserts, ast.walk(node)))), None)
         if found is not None:
             self.found.append(Reached(found, frame.source, frame.scope, {}, passed_over=True))
@@ -162,7 +172,11 @@ class Walk:
             case ast.If(orelse=[], body=body):
                 return fails(body)
             case ast.Call():
-                return is_assertion(node, self._names) or self._helper_of(node) is not None
+                return (
+                    call_name(node) in _ASSERTING_CONTEXTS
+                    or is_assertion(node, self._names)
+                    or self._helper_of(node) is not None
+                )
             case _:
                 return False
 
@@ -251,6 +265,8 @@ class Walk:
 
     def _with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> bool:
         for item in node.items:
+            if call_name(item.context_expr) in _ASSERTING_CONTEXTS and not self._everywhere:
+                self.note_missed([ast.Expr(item.context_expr)], frame)
             if item.optional_vars is not None:
                 self._forget(item.optional_vars, frame)
             raising = self._raising(item.context_expr, frame)
