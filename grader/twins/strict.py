@@ -1,6 +1,7 @@
 """Makes each comparison for equality in a suite strict, wherever it is."""
 
 import ast
+from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
@@ -51,7 +52,7 @@ _MOST = 2000
 """Comparisons that are strict; those of a long loop would take too long."""
 
 _HELPER = """
-def {name}(a, b, kind, place, pair=False, count=[]):
+def {name}(a, b, kind, place, is_value, pair=False, count=[]):
     def compare():
         return a == b if kind == '==' else a != b if kind == '!=' else a in b if kind == 'in' \
             else a not in b
@@ -83,6 +84,8 @@ def {name}(a, b, kind, place, pair=False, count=[]):
         holds = True if result else False
     except Exception:
         return (a, b) if pair else compare()
+    if is_value and result.__class__ is not (not 0).__class__:
+        return result
     for other in others[place:]:
         meet(other)
     if holds != (kind in ('!=', 'not in')) and {decoys} in met:
@@ -97,11 +100,14 @@ class _Strict(ast.NodeTransformer):
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._name = f"_compared_{rng.getrandbits(48):x}"
+        self._conditions: set[ast.expr] = set()
 
     def source(self, source: str) -> str:
         """Return a source with strict comparisons; as it is if it does not parse."""
         try:
-            tree = self.visit(parse(source))
+            tree = parse(source)
+            self._conditions = {each for node in ast.walk(tree) for each in _conditions(node)}
+            tree = self.visit(tree)
         except UNPARSABLE:
             return source
         first = sum(
@@ -124,7 +130,9 @@ class _Strict(ast.NodeTransformer):
         self.generic_visit(node)
         match node:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
-                return self._call(left, right, _OPERATORS[type(op)])
+                # Elsewhere, the result may be an object, such as the condition of a query.
+                is_value = node not in self._conditions
+                return self._call(left, right, _OPERATORS[type(op)], is_value=is_value)
             case _:
                 return node
 
@@ -135,16 +143,39 @@ class _Strict(ast.NodeTransformer):
             case ast.Call(
                 func=ast.Attribute(attr=name), args=[ast.expr() as left, ast.expr() as right, *rest]
             ) if name in _ASSERTIONS and not isinstance(left, ast.Starred):
-                pair = self._call(left, right, _ASSERTIONS[name], pair=True)
+                pair = self._call(left, right, _ASSERTIONS[name], is_value=False, pair=True)
                 node.args = [ast.Starred(value=pair, ctx=ast.Load()), *rest]
             case _:
                 pass
         return node
 
-    def _call(self, left: ast.expr, right: ast.expr, kind: str, *, pair: bool = False) -> ast.expr:
+    def _call(
+        self, left: ast.expr, right: ast.expr, kind: str, *, is_value: bool, pair: bool = False
+    ) -> ast.expr:
         place = self._rng.randint(0, _DECOYS)
         return ast.Call(
             func=ast.Name(id=self._name, ctx=ast.Load()),
-            args=[left, right, *(ast.Constant(value=each) for each in (kind, place, pair))],
+            args=[
+                left,
+                right,
+                *(ast.Constant(value=each) for each in (kind, place, is_value, pair)),
+            ],
             keywords=[],
         )
+
+
+def _conditions(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the parts of a node whose truth is asked for, or returned."""
+    match node:
+        case ast.Assert(test=test) | ast.If(test=test) | ast.While(test=test):
+            yield test
+        case ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
+            yield test
+        case ast.BoolOp(values=values) | ast.comprehension(ifs=values):
+            yield from values
+        case ast.GeneratorExp(elt=elt) | ast.ListComp(elt=elt):
+            yield elt
+        case ast.Return(value=ast.expr() as value) | ast.Lambda(body=value):
+            yield value
+        case _:
+            pass
