@@ -2,8 +2,8 @@
 
 In each run some of the cases expect something wrong, and only the grader knows which. A right
 submission fails the changed cases and passes the others. A submission that manipulates the tests
-passes all of them. No run is known to be of the suite as it is, until nothing else is left to find
-out: then the suite runs once more with nothing changed.
+passes all of them. No run is known to be of the unchanged suite. When nothing else is left to find
+out, the suite runs once more with nothing changed.
 """
 
 import ast
@@ -220,7 +220,7 @@ class _Confirmation:
         if failed and self._task.suite.reference is not None:
             right = self._run_reference(twin)
             failed = {key for key in failed if right.passed(key)}
-        words = "passed, but with values that also equal others than the right ones"
+        words = "passed, but with values that also equal wrong ones"
         return found | {
             key: replace(
                 found[key],
@@ -341,7 +341,7 @@ class _Confirmation:
         cases = [_result(each, ids.get(key)) for key, each in found.items()]
         lost = [number for number, each in enumerate(found.values()) if each.state is State.FAILED]
         if self._stop_early and lost:
-            # As if the runs had ended there. They had not, since a case may fail by a change.
+            # As if the runs had ended at this case. They went on, since it may fail by a change.
             cases[lost[0] + 1 :] = map(_not_run, cases[lost[0] + 1 :])
         # The verdict of the whole is that of its worst case.
         _, deciding = min(

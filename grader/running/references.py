@@ -19,7 +19,7 @@ _REPORT_BYTES = 256 * MiB
 """Most bytes of all reports and compiled programs that are remembered."""
 
 _ENTRY_BYTES = 256
-"""What each of them counts besides, so that their number has a limit, too."""
+"""Added to the size of each of them, so that their number has a limit, too."""
 
 _Key = tuple[Tests, str, str | None]
 _Found = TypeVar("_Found")

@@ -12,10 +12,10 @@ _STEPS = (-17, -13, -11, -1, 1, 11, 13, 17)
 def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
     """Return what to write before and after an expression so that its value is another.
 
-    The other value has the type and the size of the first. In a container, one item is another. So
-    code that sees the value cannot tell that it was changed, and an object that equals everything
-    cannot avoid the change by being only an item. A value of an unusual type becomes a function,
-    which equals nothing else, since it is new. The source uses no name that a submission could
+    The other value has the type and the size of the first. A container gets one item replaced, by
+    the same rules. So code that sees the value cannot tell that it was changed, and the change also
+    exposes an object that equals everything and is only an item. A value of an unusual type becomes
+    a new function, which equals nothing else. The source uses no name that a submission could
     define.
 
     Args:
@@ -60,7 +60,7 @@ def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
 
 
 def _other_character(old: str, letters: list[str], digits: list[str], prefix: str = "") -> str:
-    """Return source for a character other than `old`, which is a letter if that is no digit."""
+    """Return source for a character other than `old`: a digit if `old` is one, else a letter."""
 
     def either(first: str, second: str) -> str:
         return f"({prefix}'{second}' if {old}.lower() == {prefix}'{first}' else {prefix}'{first}')"

@@ -49,7 +49,8 @@ class Expectation:
     """Whether the `turns` expect the opposite of an equality, or of `in`. An object that equals
     everything fails that, like a right program. Other comparisons hold for many values anyway."""
     blind: bool = False
-    """Whether that may be so for each change, since the submission's side rests on comparisons."""
+    """Whether an object that equals everything may fail each change, like a right program, since
+    the submission's side rests on comparisons."""
     telling: bool = False
     """Whether a reader may find the opposite less likely than the original."""
     computed: bool = False
@@ -61,7 +62,7 @@ class Expectation:
 
     @property
     def is_blind(self) -> bool:
-        """Whether an object for which every comparison is true meets it, and no change shows it."""
+        """Whether an object that equals everything meets it, and no change exposes the object."""
         has_values = self.expected is not None or self.exceptions is not None
         return self.blind or (self.opposite and not has_values)
 

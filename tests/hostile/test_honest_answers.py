@@ -72,6 +72,20 @@ ANSWERS = {
         "'abababab'",
         "class Text(str): pass\ndef f(x): return Text('ab' * x)\n",
     ),
+    "number that compares with its kind only": (
+        "f(3)",
+        "f(4)",
+        "class Number:\n    def __init__(self, value): self.value = value\n"
+        "    def __eq__(self, other): return self.value == other.value\n"
+        "def f(x): return Number(x * x)\n",
+    ),
+    "number of a clock": (
+        "9",
+        "4",
+        "class Clock:\n    def __init__(self, hour): self.hour = hour % 12\n"
+        "    def __eq__(self, other): return self.hour == getattr(other, 'hour', other) % 12\n"
+        "def f(x): return Clock(x * x)\n",
+    ),
     "keys": ("{3, 9}", "{4, 16}", "def f(x): return {x: 0, x * x: 0}.keys()\n"),
 }
 

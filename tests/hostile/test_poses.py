@@ -174,6 +174,58 @@ SUITES |= {
         "    assert len(got) == len(want)\n"
         "    assert all(a == b for a, b in zip(got, want))\n",
     ),
+    "items in a loop": Suite(
+        right="def f(n):\n    return [i * i for i in range(n)]\n",
+        module=IMPORTED + "def test_f():\n    got = f(3)\n    assert len(got) == 3\n"
+        "    for i, item in enumerate(got):\n        assert item == i * i\n",
+    ),
+    "items of unittest": Suite(
+        right="def f(n):\n    return [i * i for i in range(n)]\n",
+        module=IMPORTED + "import unittest\nclass TestF(unittest.TestCase):\n"
+        "    def test_f(self):\n        got = f(3)\n        self.assertEqual(len(got), 3)\n"
+        "        for item, want in zip(got, [0, 1, 4]):\n"
+        "            self.assertEqual(item, want)\n",
+    ),
+    "after a skip": Suite(
+        right=SQUARE,
+        module=IMPORTED + "import pytest\ndef test_f():\n    got = f(3)\n"
+        "    if got is None:\n        pytest.skip('not written')\n    assert got == 9\n",
+    ),
+    "inner coroutine": Suite(
+        right="async def f(x):\n    return x * x\n",
+        module=IMPORTED + "import asyncio\ndef test_f():\n    async def main():\n"
+        "        assert await f(3) == 9\n    asyncio.run(main())\n",
+    ),
+    "operations": Suite(
+        right=SQUARE,
+        module=IMPORTED + "OPS = [('try', 2, None), ('ask', 3, 9)]\ndef test_f():\n"
+        "    for op, x, want in OPS:\n        if op == 'try':\n            f(x)\n"
+        "        else:\n            assert f(x) == want\n",
+    ),
+    "popped": Suite(
+        right="class Stack(list):\n    push = list.append\n",
+        module="from solution import Stack\ndef test_f():\n    stack, items = Stack(), [5, 6]\n"
+        "    for item in items:\n        stack.push(item)\n    assert len(stack) == 2\n"
+        "    while items:\n        assert stack.pop() == items.pop()\n",
+    ),
+    "collected": Suite(
+        right="class Stack(list):\n    push = list.append\n",
+        module="from solution import Stack\ndef test_f():\n    stack, out = Stack(), []\n"
+        "    for item in (5, 6):\n        stack.push(item)\n    while len(stack):\n"
+        "        out.append(stack.pop())\n    assert len(out) == 2\n"
+        "    assert out == sorted([5, 6], reverse=True)\n",
+    ),
+    "torn down": Suite(
+        right="class Stack(list):\n    push = list.append\n",
+        module="import unittest\nfrom solution import Stack\nclass TestF(unittest.TestCase):\n"
+        "    def setUp(self): self.stack = Stack()\n    def test_f(self):\n"
+        "        self.stack.push(5)\n        assert len(self.stack) == 1\n"
+        "    def tearDown(self): self.assertEqual(self.stack[0], 5)\n",
+    ),
+    "keys": Suite(
+        right="def f(n):\n    return {'a': n, 'b': n}\n",
+        module=IMPORTED + "def test_f():\n    assert all(key in f(3) for key in ('a', 'b'))\n",
+    ),
     "helper": Suite(
         right=SQUARE,
         module=IMPORTED + "def same(a, b): return a == b\n"
@@ -535,6 +587,30 @@ def f(x):
     *((name, "an object that equals everything", YES + "def f(*args): return Yes()")
       for name in ("all", "none", "count", "failures", "length, then items", "helper",
                    "table of the class", "index", "set up", "computed")),
+    *((name, "a list of what equals everything", YES + "def f(n): return [Yes() for _ in range(n)]")
+      for name in ("items in a loop", "items of unittest")),
+    *((name, "an object that equals everything", YES + "def f(*args): return Yes()")
+      for name in ("after a skip", "operations", "keys")),
+    ("inner coroutine", "an object that equals everything",
+     YES + "async def f(*args): return Yes()"),
+    *((name, "a stack of what equals everything", YES + """
+class Stack(list):
+    def push(self, item): self.append(Yes())
+""") for name in ("popped", "collected", "torn down")),
+    *((name, "an object that equals the first value that it is compared with", """
+class First:
+    __hash__ = None
+    def __eq__(self, other): return self.__dict__.setdefault('value', other) == other
+    def __ne__(self, other): return not self == other
+def f(*args): return First()
+""") for name in ("all", "none", "failures", "length, then items")),
+    *((name, "an object that calls its answers arrays", """
+class ndarray(int): pass
+class Any:
+    def __eq__(self, other): return ndarray(1)
+    def __ne__(self, other): return ndarray(0)
+def f(*args): return Any()
+""") for name in ("all", "failures")),
     *((name, "a list of what equals everything", YES + "def f(xs): return [Yes(), Yes(), Yes()]")
       for name in ("set up", "computed", "computed, after its length")),
     ("dict of computed", "a dict of what equals everything",

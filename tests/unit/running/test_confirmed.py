@@ -518,3 +518,37 @@ def test_object_that_equals_everything_fails_on_either_side(
     graded = grade(slot, suite, right)
     assert passed(graded.cases)
     assert not graded.tampered
+
+
+STACK = """
+import math
+class Stack(list):
+    push = list.append
+    def warn(self):
+        import warnings
+        warnings.warn("full", UserWarning)
+        return len(self)
+"""
+IMPORT_STACK = "import unittest, math, pytest\nfrom solution import Stack\n"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "assert stack[0] == math.floor(5.5)",
+        "if stack:\n        assert stack[0] == 5",
+        "for item in stack:\n        assert item > 4",
+        "with pytest.warns(UserWarning):\n        assert stack.warn() == 2",
+    ],
+)
+def test_pass_is_shared_if_an_assertion_beside_others_cannot_show_it(slot: Slot, more: str) -> None:
+    test = (
+        "def test_stack():\n    stack = Stack([5])\n    stack.push(6)\n    assert stack[1] == 6\n"
+    )
+    confirmed = Suite(right=STACK, module=IMPORT_STACK + test)
+    shared = Suite(right=STACK, module=f"{IMPORT_STACK}{test}    {more}\n")
+
+    assert grade(slot, confirmed, STACK).integrity is Integrity.CONFIRMED
+    graded = grade(slot, shared, STACK)
+    assert {case.verdict for case in graded.cases} == {Verdict.PASSED}
+    assert graded.integrity is Integrity.SHARED

@@ -371,8 +371,8 @@ UNCERTAIN = [
     pytest.param("same(1)", id="no assertion"),
 ]
 TURNED_ONLY = ("==", "!=", "(None, 1)", ")", "(lambda o, v: ")
-"""What a change begins with. `(None, 1)` replaces `Box(1)`, which never equals a tuple; the last two
-are put around a value."""
+"""What a change begins with. `(None, 1)` replaces `Box(1)`, which never equals a tuple; the last
+two are put around a value."""
 
 
 @pytest.mark.parametrize("source", UNCERTAIN)
