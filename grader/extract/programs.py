@@ -98,7 +98,7 @@ def find_program(
         several = find_files(text, blocks, language, entry_point=entry_point)
         if several is not None:
             return several
-    own = [block for block in blocks if block.word in language.names]
+    own = [block for block in blocks if block.word in language.fences]
     pool = own or [block for block in blocks if block.tag is Tag.NONE]
     pool = [block for block in pool if block.content(text).strip()]
     pool = [block for block in pool if block.closed] or pool
@@ -172,7 +172,7 @@ def _header_and_sources(text: str, blocks: list[Block], language: Language) -> d
     They are a source of the same name and one with a `main`, or one of these. Empty if that is not
     clear. The last of each kind counts.
     """
-    own = [block.content(text) for block in blocks if block.word in language.names]
+    own = [block.content(text) for block in blocks if block.word in language.fences]
     headers = [content for content in own if _GUARD.match(content)]
     sources = [content for content in own if _INCLUDED.search(content) and content not in headers]
     included = {path for content in sources for path in _INCLUDED.findall(content)}

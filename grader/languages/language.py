@@ -462,6 +462,9 @@ class Language:
     """The sandbox image variant that has it."""
     aliases: frozenset[str] = frozenset()
     """Other names, in fences and data sets, in lower case."""
+    shared_fences: frozenset[str] = frozenset()
+    """Names that its fences share with another language, in lower case, such as `python` in one
+    that is another version of Python."""
     packages: Mapping[str, str]
     """The programs that it needs, each with its Debian package."""
     folders: tuple[str, ...] = ()
@@ -529,6 +532,11 @@ class Language:
     def endings(self) -> tuple[str, ...]:
         """How names of source files end."""
         return (f".{self.source.rpartition('.')[2]}", *self.other_endings)
+
+    @property
+    def fences(self) -> frozenset[str]:
+        """The names of fences that hold its code, in lower case."""
+        return self.names | self.shared_fences
 
     @property
     def names(self) -> frozenset[str]:

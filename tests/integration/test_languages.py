@@ -210,6 +210,43 @@ def test_language_is_added_as_the_guide_says(
     assert "syntax error" in broken.feedback
 
 
+def test_another_python_is_added_as_the_guide_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (REPO / "docs/languages.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    (source,) = [code for code in blocks if "Python 3.12" in code]
+    # The machine's own Python stands for that version.
+    source = source.replace('"python3.12", "-m"', '"python3", "-m"')
+    source = source.replace('run=("python3.12"', 'run=("python3"')
+    source = source.replace('{"python3.12":', '{"python3":')
+    (tmp_path / "python312.py").write_text(source)
+    monkeypatch.setattr(languages, "__path__", [*languages.__path__, str(tmp_path)])
+    languages.languages.cache_clear()
+    suite = parse_label({**LABEL, "language": "python3.12"})
+    programs = {
+        "passed": "print(sum(map(int, input().split())))",
+        "failed": "print(0)",
+        "compile_error": "print(",
+        "runtime_error": "\nprint(int('x'))",
+        "memory_limit": "print([0] * 10**12)",
+    }
+    found = {}
+    try:
+        with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as grader:
+            for verdict, code in programs.items():
+                completion = f"```python\n{code}\n```\n"
+                submission = Submission(id=verdict, completion=completion, suite=suite)
+                found[verdict] = grader.grade(submission)
+    finally:
+        languages.languages.cache_clear()
+        sys.modules.pop("grader.languages.python312")
+    assert [each.verdict for each in found.values()] == list(programs)
+    assert "was never closed" in found["compile_error"].feedback
+    assert "line 2" in found["runtime_error"].feedback
+    assert "ValueError" in found["runtime_error"].feedback
+
+
 GUESS = {
     "interactor": "def interact(input, answer):\n"
     "    secret = int(input)\n"
