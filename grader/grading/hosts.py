@@ -43,7 +43,7 @@ from grader.process.exits import keep_from_forks
 from grader.process.request_id import caller
 from grader.process.threads import Threads
 from grader.process.tracing import lasting_span
-from grader.process.turns import Turns
+from grader.process.turns import TurnQueue
 from grader.sandbox.pool import SlotCounts
 from grader.suites.cache import ENCODED_BYTES, EncodedSuite, EncodedSuites, SuiteCache
 from sandbox_images.harness.wire.frames import READ_BYTES, FrameReader, Header, encode
@@ -106,7 +106,7 @@ class Hosts:
         self._on_turn = on_turn
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._turns: Turns[_Turn] = Turns()
+        self._turns: TurnQueue[_Turn] = TurnQueue()
         self._busy_here = 0
         self._shares = _shares(settings.slots)
         self._hosts: list[Host] = []

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from grader.process.request_id import caller
-from grader.process.turns import Turns
+from grader.process.turns import TurnQueue
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,7 +54,7 @@ class Threads(Executor):
         self._most = most
         self._name = name
         self._changed = threading.Condition()
-        self._queued: Turns[_Call] = Turns()
+        self._queued: TurnQueue[_Call] = TurnQueue()
         self._threads: list[threading.Thread] = []
         self._idle = 0
         self._closed = False

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 _Item = TypeVar("_Item")
 
 
-class Turns(Generic[_Item]):
+class TurnQueue(Generic[_Item]):
     """What waits for callers, who take turns. Not safe for threads."""
 
     def __init__(self) -> None:

@@ -1,10 +1,10 @@
 """The queue in which callers take turns."""
 
-from grader.process.turns import Turns
+from grader.process.turns import TurnQueue
 
 
-def filled() -> Turns[str]:
-    turns: Turns[str] = Turns()
+def filled() -> TurnQueue[str]:
+    turns: TurnQueue[str] = TurnQueue()
     for item in ("a1", "a2", "b1", "a3", "c1", "c2"):
         turns.put(item, item[0])
     return turns
