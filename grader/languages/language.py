@@ -222,6 +222,8 @@ class Assertions:
     false: str = "false"
     expected: str = "{expected}"
     """The value that `{actual}` must equal, in its own type if the language has some."""
+    loose: str = "{}"
+    """What `==` compares of the value of the expression `{}`, if it is not as strict as `===`."""
     named: str = "{name}"
     """How the value of the name `{name}` is read without being used up."""
     imports: str = ""

@@ -510,10 +510,10 @@ class _Reader:
             self._refuse(condition.text)
         sides = condition.split("!==", "!=", "~=", " ne ")
         if len(sides) == 2:
-            return [self._pair(*sides)._replace(relation="!=")]
+            return [self._loosely(condition, self._pair(*sides))._replace(relation="!=")]
         sides = condition.split("===", "==", " eq ")
         if len(sides) == 2:
-            return [self._pair(*sides)]
+            return [self._loosely(condition, self._pair(*sides))]
         negated = _NEGATED.match(condition.mask)
         if negated is not None:
             return self._denials(condition.cut(negated.end(), len(condition.mask)))
@@ -531,15 +531,22 @@ class _Reader:
             self._refuse(condition.text)
         sides = condition.split("!==", "!=", "~=", " ne ")
         if len(sides) == 2:
-            return [self._pair(*sides)]
+            return [self._loosely(condition, self._pair(*sides))]
         negated = _NEGATED.match(condition.mask)
         if negated is not None:
             return self._conditions(condition.cut(negated.end(), len(condition.mask)))
         sides = condition.split("===", "==", " eq ")
         if len(sides) == 2:
-            return [self._pair(*sides)._replace(relation="!=")]
+            return [self._loosely(condition, self._pair(*sides))._replace(relation="!=")]
         close = self._close(condition, denied=True) or self._related(condition, denied=True)
         return [close or self._bare(condition, denied=True)]
+
+    def _loosely(self, condition: Code, pair: _Pair) -> _Pair:
+        """Return what `==` compares of a pair, unless `===` compares them."""
+        if "!==" in condition.mask or "===" in condition.mask:
+            return pair
+        actual, expected = (self._how.loose.replace("{}", side) for side in pair[:2])
+        return pair._replace(actual=actual, expected=expected)
 
     def _pair(self, actual: Code, expected: Code) -> _Pair:
         if self._is_expected_first(actual, expected):

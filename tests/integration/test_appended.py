@@ -126,3 +126,29 @@ def test_the_two_zeros_of_go_are_equal(grader: Grader, type: str, zero: str, oth
     suite = parse_label(label)
     report = grader.grade(Submission(id="0", completion=label["canonical_solution"], suite=suite))
     assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("test", "verdict"),
+    [
+        pytest.param("half(4) == 2", "passed", id="number of another kind"),
+        pytest.param("half(4) === 2", "failed", id="strictly"),
+        pytest.param("half(4) !== 2", "passed", id="strictly another"),
+        pytest.param("half(4) != 2", "failed", id="another"),
+        pytest.param("half(4) == 3", "failed", id="another number"),
+    ],
+)
+def test_php_compares_numbers_as_loosely_as_its_tests(
+    grader: Grader, test: str, verdict: str
+) -> None:
+    need("php")
+    label = {
+        **LABELS["php"],
+        "prompt": "<?php\nfunction half($n)\n",
+        "canonical_solution": "{\n    return round($n / 2);\n}",
+        "test": f"function main() {{\n    assert({test});\n}}\nmain();\n?>",
+        "entry_point": "half",
+    }
+    suite = replace(parse_label(label), reference=None)
+    report = grader.grade(Submission(id="0", completion=label["canonical_solution"], suite=suite))
+    assert report.verdict == verdict, report.feedback
