@@ -214,9 +214,10 @@ class _Confirmation:
         blind = [key for key in passed if not self._lineup.shows(key)]
         if not blind or self._has_lost(found):
             return found
-        twin = Twin(tests=with_strict_equality(tests_of(self._task), _random), changed=())
-        ran = TwinRun(twin, self._together(twin.tests))
-        failed = {key for key in blind if not ran.passed(key)}
+        tests, secret = with_strict_equality(tests_of(self._task), _random)
+        twin = Twin(tests=tests, changed=())
+        ran = TwinRun(twin, self._together(tests))
+        failed = {key for key in blind if ran.failed_with(key, secret)}
         if failed and self._task.suite.reference is not None:
             right = self._run_reference(twin)
             failed = {key for key in failed if right.passed(key)}

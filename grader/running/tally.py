@@ -14,6 +14,7 @@ from grader.judging.report import Trouble
 from grader.model import CaseResult
 from grader.model.verdict import Verdict
 from grader.running.suite_run import SuiteRun
+from grader.source.swallowing import CAUGHT
 from grader.twins import CaseKey, Pick, Twin
 
 
@@ -43,6 +44,18 @@ class TwinRun:
         """Tell whether a case passed."""
         result = self.ran.results.get(key)
         return result is not None and result.verdict is Verdict.PASSED
+
+    def failed_with(self, key: CaseKey, words: str) -> bool:
+        """Tell whether a case was skipped, or failed by an error of these words or a caught one."""
+        result = self.ran.results.get(key)
+        if result is None or result.verdict is Verdict.SKIPPED:
+            return True
+        report = self.ran.run.report
+        troubles = [trouble for _, trouble in report.collect_errors]
+        troubles += [each for each in (report.uncaught, self._trouble(key)) if each is not None]
+        return not self.passed(key) and any(
+            words in trouble.message or trouble.message == CAUGHT for trouble in troubles
+        )
 
     def failed_by_change(self, key: CaseKey) -> bool:
         """Tell whether a case failed, maybe because of what was changed of it."""

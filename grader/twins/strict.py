@@ -1,6 +1,7 @@
 """Makes each comparison for equality in a suite strict, wherever it is."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -13,28 +14,32 @@ from grader.twins.values import Tolerance
 
 def with_strict_equality(
     tests: ScriptTests | PytestTests, rng: Random
-) -> ScriptTests | PytestTests:
-    """Return a suite in which values are equal only if neither equals other values, too.
+) -> tuple[ScriptTests | PytestTests, str]:
+    """Return a suite in which values must not equal others than what they are compared with.
 
     For values that equal only what is right, each comparison comes out as before, whatever the
-    tests make of it. An object that equals everything equals nothing in this suite, and one that
-    contains everything contains nothing.
+    tests make of it. If a comparison holds for an object that equals or contains everything, it
+    raises an AssertionError.
 
     Args:
         tests: The suite.
         rng: Chooses the other values, and when a value is compared with them.
+
+    Returns:
+        The suite, and a secret that the message of each such error has. A test that fails without
+        it was disturbed by the further comparisons, which may for example use up an iterator.
     """
-    strict = _Strict(rng)
+    strict = _Strict(rng, apart=isinstance(tests, PytestTests))
     if isinstance(tests, ScriptTests):
         cases = tuple(replace(case, source=strict.source(case.source)) for case in tests.cases)
-        return replace(tests, cases=cases, setup=strict.source(tests.setup))
+        return replace(tests, cases=cases, setup=strict.source(tests.setup)), strict.secret
     files = (
         replace(file, content=strict.source(file.content.decode("utf-8", "replace")).encode())
         if file.path.endswith(".py") and file.path != tests.solution_path
         else file
         for file in tests.files
     )
-    return replace(tests, files=tuple(files))
+    return replace(tests, files=tuple(files)), strict.secret
 
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
@@ -48,11 +53,12 @@ _ASSERTIONS = {
 _FAR = Tolerance(absolute=1.0, relative=0.125)
 _DECOYS = 4
 """Other values that each value is compared with, before or after the comparison itself."""
+_PLACES = 97
 _MOST = 2000
 """Comparisons that are strict; those of a long loop would take too long."""
 
 _HELPER = """
-def {name}(a, b, kind, place, is_value, pair=False, count=[]):
+def {name}(a, b, kind, is_value, pair=False, count=[]):
     def compare():
         return a == b if kind == '==' else a != b if kind == '!=' else a in b if kind == 'in' \
             else a not in b
@@ -60,25 +66,38 @@ def {name}(a, b, kind, place, is_value, pair=False, count=[]):
         return (a, b) if pair else compare()
     count.append(0)
     def is_loose(v):
-        return v.__class__.__module__[:8] == '_pytest.' or (
+        module = v.__class__.__module__
+        return module[:8] == '_pytest.' or module in [{loose}] or (
             v.__class__ in ([].__class__, ().__class__) and any(map(is_loose, v))) or (
             v.__class__ is {{}}.__class__ and any(map(is_loose, v.values())))
     others = [{others}]
-    if 'in' in kind or is_loose(a) or is_loose(b):
+    if 'in' in kind and not [c for c in b.__class__.__mro__ if '__contains__' in c.__dict__]:
+        others = []  # the comparison itself uses up an iterator
+    elif [v for v in (a, b) if v.__class__ in ([].__class__, ().__class__) and not v]:
+        others = []  # a value without items may honestly equal one with some
+    elif 'in' in kind or is_loose(a) or is_loose(b):
         others = [lambda v: lambda: 0] * {decoys}
+    place = {places}[len(count) % {count}]
     met = [0, 0]
     def meet(other):
         for n in (0, 1):
+            if is_loose((a, b)[n]):
+                continue  # the tests may compare with what equals many values
             try:
                 if 'in' in kind:
                     same = a == other(b) if n else other(a) in b
                 else:
                     same = other(a) == b if n else a == other(b)
-                met[n] += 1 if same else 0
+                if same and (not is_value or same.__class__ is (not 0).__class__):
+                    met[n] += 1
             except Exception:
                 pass
+            except BaseException:
+                met[n] += 1  # it skips or exits
     for other in others[:place]:
         meet(other)
+        # What equals a new function may equal just that from now on.
+        assert other is not others[0] or met == [0, 0], '{secret}'
     try:
         result = compare()
         holds = True if result else False
@@ -88,8 +107,8 @@ def {name}(a, b, kind, place, is_value, pair=False, count=[]):
         return result
     for other in others[place:]:
         meet(other)
-    if holds != (kind in ('!=', 'not in')) and {decoys} in met:
-        result, a, b = not holds, 0, 1
+    if holds != (kind in ('!=', 'not in')):
+        assert met[0] < {decoys} - 1 and met[1] < {decoys} - 1, '{secret}'
     return (a, b) if pair else result
 """
 
@@ -97,8 +116,16 @@ def {name}(a, b, kind, place, is_value, pair=False, count=[]):
 class _Strict(ast.NodeTransformer):
     """Replaces comparisons of two values by calls of a function that compares strictly."""
 
-    def __init__(self, rng: Random) -> None:
+    def __init__(self, rng: Random, *, apart: bool) -> None:
+        """Make the function's name.
+
+        Args:
+            rng: Chooses the other values.
+            apart: Whether the tests have a module of their own, without the submission's classes.
+        """
         self._rng = rng
+        self._apart = apart
+        self.secret = f"{rng.getrandbits(64):x}"
         self._name = f"_compared_{rng.getrandbits(48):x}"
         self._conditions: set[ast.expr] = set()
 
@@ -115,15 +142,27 @@ class _Strict(ast.NodeTransformer):
         )
         if ast.get_docstring(tree, clean=False) is not None:
             first += 1
-        tree.body[first:first] = ast.parse(self._helper()).body
+        # Objects of these modules equal many values, if the tests mean them to.
+        loose = ["'unittest.mock'"] if re.search(r"\bANY\b", source) else []
+        loose += ["__name__"] if self._apart and "def __eq__" in source else []
+        tree.body[first:first] = ast.parse(self._helper(loose)).body
         return ast.unparse(tree)
 
-    def _helper(self) -> str:
-        others = []
-        for number in range(_DECOYS):
+    def _helper(self, loose: list[str]) -> str:
+        others = ["lambda v: lambda: 0"]
+        for number in range(1, _DECOYS):
             before, after = other_value(self._rng, *[_FAR][: number % 2])
             others.append(f"lambda v: {before}v{after}")
-        return _HELPER.format(name=self._name, others=", ".join(others), decoys=_DECOYS, most=_MOST)
+        return _HELPER.format(
+            name=self._name,
+            loose=", ".join(loose),
+            secret=self.secret,
+            others=", ".join(others),
+            decoys=_DECOYS,
+            most=_MOST,
+            count=_PLACES,
+            places=[self._rng.randint(0, _DECOYS) for _ in range(_PLACES)],
+        )
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Replace a comparison by `==`, `!=`, `in` or `not in`."""
@@ -152,13 +191,12 @@ class _Strict(ast.NodeTransformer):
     def _call(
         self, left: ast.expr, right: ast.expr, kind: str, *, is_value: bool, pair: bool = False
     ) -> ast.expr:
-        place = self._rng.randint(0, _DECOYS)
         return ast.Call(
             func=ast.Name(id=self._name, ctx=ast.Load()),
             args=[
                 left,
                 right,
-                *(ast.Constant(value=each) for each in (kind, place, is_value, pair)),
+                *(ast.Constant(value=each) for each in (kind, is_value, pair)),
             ],
             keywords=[],
         )

@@ -90,6 +90,50 @@ ANSWERS = {
 }
 
 
+USED_UP = {
+    "items of a generator": (
+        "def test_f():\n    for k in (0, 1, 4): assert k in f(5)\n    assert 2 not in f(5)\n",
+        "def f(n):\n    for i in range(n): yield i * i\n",
+    ),
+    "items of an iterator in turn": (
+        "def test_f():\n    items = f(5)\n    assert all(k in items for k in (1, 4))\n"
+        "    assert next(items) == 9\n",
+        "def f(n): return map(lambda i: i * i, range(n))\n",
+    ),
+    "look-ups that are counted": (
+        "def test_f():\n    found = f('ab')\n    for k in 'ab': assert k in found\n"
+        "    assert 'c' not in found\n    assert (found.hits, found.misses) == (2, 1)\n",
+        "class Found:\n    hits = misses = 0\n    def __init__(self, keys): self.keys = keys\n"
+        "    def __contains__(self, key):\n        found = key in self.keys\n"
+        "        self.hits += found; self.misses += not found\n        return found\n"
+        "def f(keys): return Found(keys)\n",
+    ),
+    "a matcher of the tests": (
+        "class Anything:\n    def __eq__(self, other): return True\n"
+        "def test_f():\n    for n in 'ab': assert f(n) == {'name': n, 'at': Anything()}\n",
+        "import datetime\nclass Row(dict): pass\n"
+        "def f(n): return Row(name=n, at=datetime.datetime.now())\n",
+    ),
+    "the condition of a query": (
+        "def test_f():\n    for n in (1, 2):\n        query = f('age') == n\n"
+        "        assert query.text == f'age = {n}'\n",
+        "class Text:\n    def __init__(self, text): self.text = text\n"
+        "class Field:\n    def __init__(self, name): self.name = name\n"
+        "    def __eq__(self, value): return Text(f'{self.name} = {value!r}')\n"
+        "def f(name): return Field(name)\n",
+    ),
+}
+"""Suites with right answers that do not bear further comparisons."""
+
+
+@pytest.mark.parametrize("name", USED_UP)
+def test_answer_that_further_comparisons_disturb_passes(slot: Slot, name: str) -> None:
+    module, right = USED_UP[name]
+    graded = grade(slot, Suite(right=right, module=IMPORTS + module), right)
+
+    assert {case.verdict for case in graded.cases} == {Verdict.PASSED}, verdicts(graded.cases)
+
+
 @pytest.fixture(scope="module")
 def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
     """One slot for all programs."""

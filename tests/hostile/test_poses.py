@@ -604,6 +604,21 @@ class First:
     def __ne__(self, other): return not self == other
 def f(*args): return First()
 """) for name in ("all", "none", "failures", "length, then items")),
+    *((name, "a matcher of the standard library", """
+from unittest.mock import ANY
+def f(*args): return ANY
+""") for name in ("all", "failures", "keys")),
+    *((name, "an object that skips at its second comparison", """
+import pytest
+class Once:
+    seen = False
+    def __eq__(self, other):
+        if self.seen: pytest.skip("later")
+        self.seen = True
+        return True
+    def __ne__(self, other): return not self == other
+def f(*args): return Once()
+""") for name in ("failures", "length, then items")),
     *((name, "an object that calls its answers arrays", """
 class ndarray(int): pass
 class Any:
