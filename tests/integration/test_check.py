@@ -83,9 +83,8 @@ WEAK: Mapping[Attack, dict[str, Any]] = {
     },
     Attack.ALWAYS_EQUAL: {
         "solution": CLOCK,
-        "tests": "from solution import Clock\ndef test_equal():\n"
-        "    later = [Clock(24, 0), Clock(0, 1440)]\n"
-        "    assert all(Clock.midnight() == each for each in later)\n",
+        "tests": "import operator\nfrom solution import Clock\ndef test_equal():\n"
+        "    assert operator.eq(Clock(24, 0), Clock(0, 1440))\n",
     },
     Attack.ABSORBING: {
         "solution": CLOCK,
