@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from grader.model import PytestTests, ScriptTests
+from grader.source.names import module_name
 from grader.source.syntax import UNPARSABLE, parse
 from grader.twins.computed import other_value
 from grader.twins.values import Tolerance
@@ -29,10 +30,11 @@ def with_strict_equality(
         The suite, and a secret that the message of each such error has. A test that fails without
         it was disturbed by the further comparisons, which may for example use up an iterator.
     """
-    strict = _Strict(rng, apart=isinstance(tests, PytestTests))
     if isinstance(tests, ScriptTests):
+        strict = _Strict(rng, None)
         cases = tuple(replace(case, source=strict.source(case.source)) for case in tests.cases)
         return replace(tests, cases=cases, setup=strict.source(tests.setup)), strict.secret
+    strict = _Strict(rng, module_name(tests.solution_path).rpartition(".")[2])
     files = (
         replace(file, content=strict.source(file.content.decode("utf-8", "replace")).encode())
         if file.path.endswith(".py") and file.path != tests.solution_path
@@ -66,8 +68,11 @@ def {name}(a, b, kind, is_value, pair=False, count=[]):
         return (a, b) if pair else compare()
     count.append(0)
     def is_loose(v):
-        module = v.__class__.__module__
-        return module[:8] == '_pytest.' or module in [{loose}] or (
+        kind_of, module = v.__class__, v.__class__.__module__
+        if module in {loose}:
+            place = __import__('sys').modules.get(module)
+            return getattr(place, kind_of.__name__, None) is kind_of
+        return module[:8] == '_pytest.' or ({apart} and module == __name__) or (
             v.__class__ in ([].__class__, ().__class__) and any(map(is_loose, v))) or (
             v.__class__ is {{}}.__class__ and any(map(is_loose, v.values())))
     others = [{others}]
@@ -116,15 +121,15 @@ def {name}(a, b, kind, is_value, pair=False, count=[]):
 class _Strict(ast.NodeTransformer):
     """Replaces comparisons of two values by calls of a function that compares strictly."""
 
-    def __init__(self, rng: Random, *, apart: bool) -> None:
+    def __init__(self, rng: Random, solution: str | None) -> None:
         """Make the function's name.
 
         Args:
             rng: Chooses the other values.
-            apart: Whether the tests have a module of their own, without the submission's classes.
+            solution: The submission's module; None if the tests share its namespace.
         """
         self._rng = rng
-        self._apart = apart
+        self._solution = solution
         self.secret = f"{rng.getrandbits(64):x}"
         self._name = f"_compared_{rng.getrandbits(48):x}"
         self._conditions: set[ast.expr] = set()
@@ -142,20 +147,19 @@ class _Strict(ast.NodeTransformer):
         )
         if ast.get_docstring(tree, clean=False) is not None:
             first += 1
-        # Objects of these modules equal many values, if the tests mean them to.
-        loose = ["'unittest.mock'"] if re.search(r"\bANY\b", source) else []
-        loose += ["__name__"] if self._apart and "def __eq__" in source else []
-        tree.body[first:first] = ast.parse(self._helper(loose)).body
+        tree.body[first:first] = ast.parse(self._helper(source, tree)).body
         return ast.unparse(tree)
 
-    def _helper(self, loose: list[str]) -> str:
+    def _helper(self, source: str, tree: ast.Module) -> str:
         others = ["lambda v: lambda: 0"]
         for number in range(1, _DECOYS):
             before, after = other_value(self._rng, *[_FAR][: number % 2])
             others.append(f"lambda v: {before}v{after}")
         return _HELPER.format(
             name=self._name,
-            loose=", ".join(loose),
+            # Objects of these modules may equal many values, since the tests mean them to.
+            loose=sorted(self._libraries(source, tree)),
+            apart=self._solution is not None and "def __eq__" in source,
             secret=self.secret,
             others=", ".join(others),
             decoys=_DECOYS,
@@ -163,6 +167,21 @@ class _Strict(ast.NodeTransformer):
             count=_PLACES,
             places=[self._rng.randint(0, _DECOYS) for _ in range(_PLACES)],
         )
+
+    def _libraries(self, source: str, tree: ast.Module) -> Iterator[str]:
+        """Yield the modules that a source imports, but for the submission's."""
+        for node in ast.walk(tree):
+            match node:
+                case ast.Import(names=names):
+                    found = [alias.name for alias in names]
+                case ast.ImportFrom(module=str(module)):
+                    found = [module]
+                case _:
+                    continue
+            for name in found:
+                is_matcher = name != "unittest.mock" or re.search(r"\bANY\b", source)
+                if name.rpartition(".")[2] != self._solution and is_matcher:
+                    yield name
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Replace a comparison by `==`, `!=`, `in` or `not in`."""
