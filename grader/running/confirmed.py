@@ -43,13 +43,15 @@ _LINE_UPS = 12
 _random = random.SystemRandom()
 
 
-def confirm(task: Task, slot: Slot, references: References) -> Graded:
+def confirm(task: Task, slot: Slot, references: References, *, by_choice: bool = False) -> Graded:
     """Run a suite in one process with the submission, as often as its passes need.
 
     Args:
         task: The submission and the suite.
         slot: Where to run it.
         references: What is known about references.
+        by_choice: Whether only this submission needs one process: the suite can be judged apart,
+            but the submission gave it something other than plain data.
 
     Raises:
         SuiteError: A case has no twin, and confirmed integrity is required.
@@ -60,7 +62,7 @@ def confirm(task: Task, slot: Slot, references: References) -> Graded:
     while True:
         usable = [site for site in sites if not any(key.base in without for key in site.cases)]
         lineup = Lineup(tests_of(task), usable, _random)
-        confirmation = _Confirmation(task, slot, references, lineup)
+        confirmation = _Confirmation(task, slot, references, lineup, by_choice=by_choice)
         try:
             return confirmation.graded()
         except _CaughtFailuresError:
@@ -121,13 +123,16 @@ def _with_added_rows(found: _UnknownRowsError) -> Graded:
 class _Confirmation:
     """The runs of one submission."""
 
-    def __init__(self, task: Task, slot: Slot, references: References, lineup: Lineup) -> None:
+    def __init__(
+        self, task: Task, slot: Slot, references: References, lineup: Lineup, *, by_choice: bool
+    ) -> None:
         # A run that ended at its first failure would end where something was changed.
         self._task = replace(task, stop_early=False)
         self._stop_early = task.stop_early
         self._slot = slot
         self._references = references
         self._lineup = lineup
+        self._by_choice = by_choice
         self._trusted: set[CaseKey] = set()
         self._reference_runs: dict[Twin, TwinRun] = {}
         self._signs: set[Suspicion] = set()
@@ -214,7 +219,10 @@ class _Confirmation:
         blind = [key for key in passed if not self._lineup.shows(key)]
         if not blind or self._has_lost(found):
             return found
-        tests, secret = with_strict_equality(tests_of(self._task), _random)
+        # The object of a class that tests are for may honestly contain everything.
+        tests, secret = with_strict_equality(
+            tests_of(self._task), _random, containers=self._by_choice
+        )
         twin = Twin(tests=tests, changed=())
         ran = TwinRun(twin, self._together(tests))
         failed = {key for key in blind if ran.failed_with(key, secret)}

@@ -42,7 +42,7 @@ def run_judged(task: Task, slot: Slot, references: References) -> Graded:
     elif task.require is Integrity.SPLIT:
         return _not_apart(ran)
     else:
-        graded = confirm(task, slot, references)
+        graded = confirm(task, slot, references, by_choice=ran is not None)
     if any(case.verdict is not Verdict.PASSED for case in graded.cases):
         references.require_sound(
             task.suite,

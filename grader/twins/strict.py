@@ -14,7 +14,7 @@ from grader.twins.values import Tolerance
 
 
 def with_strict_equality(
-    tests: ScriptTests | PytestTests, rng: Random
+    tests: ScriptTests | PytestTests, rng: Random, *, containers: bool
 ) -> tuple[ScriptTests | PytestTests, str]:
     """Return a suite in which values must not equal others than what they are compared with.
 
@@ -25,16 +25,18 @@ def with_strict_equality(
     Args:
         tests: The suite.
         rng: Chooses the other values, and when a value is compared with them.
+        containers: Whether `in` is strict, too.
 
     Returns:
         The suite, and a secret that the message of each such error has. A test that fails without
         it was disturbed by the further comparisons, which may for example use up an iterator.
     """
     if isinstance(tests, ScriptTests):
-        strict = _Strict(rng, None)
+        strict = _Strict(rng, None, containers=containers)
         cases = tuple(replace(case, source=strict.source(case.source)) for case in tests.cases)
         return replace(tests, cases=cases, setup=strict.source(tests.setup)), strict.secret
-    strict = _Strict(rng, module_name(tests.solution_path).rpartition(".")[2])
+    solution = module_name(tests.solution_path).rpartition(".")[2]
+    strict = _Strict(rng, solution, containers=containers)
     files = (
         replace(file, content=strict.source(file.content.decode("utf-8", "replace")).encode())
         if file.path.endswith(".py") and file.path != tests.solution_path
@@ -121,13 +123,17 @@ def {name}(a, b, kind, is_value, pair=False, count=[]):
 class _Strict(ast.NodeTransformer):
     """Replaces comparisons of two values by calls of a function that compares strictly."""
 
-    def __init__(self, rng: Random, solution: str | None) -> None:
+    def __init__(self, rng: Random, solution: str | None, *, containers: bool) -> None:
         """Make the function's name.
 
         Args:
             rng: Chooses the other values.
             solution: The submission's module; None if the tests share its namespace.
+            containers: Whether `in` is strict, too.
         """
+        self._operators = {
+            kind: text for kind, text in _OPERATORS.items() if containers or "in" not in text
+        }
         self._rng = rng
         self._solution = solution
         self.secret = f"{rng.getrandbits(64):x}"
@@ -187,10 +193,12 @@ class _Strict(ast.NodeTransformer):
         """Replace a comparison by `==`, `!=`, `in` or `not in`."""
         self.generic_visit(node)
         match node:
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if (
+                type(op) in self._operators
+            ):
                 # Elsewhere, the result may be an object, such as the condition of a query.
                 is_value = node not in self._conditions
-                return self._call(left, right, _OPERATORS[type(op)], is_value=is_value)
+                return self._call(left, right, self._operators[type(op)], is_value=is_value)
             case _:
                 return node
 
@@ -200,7 +208,9 @@ class _Strict(ast.NodeTransformer):
         match node:
             case ast.Call(
                 func=ast.Attribute(attr=name), args=[ast.expr() as left, ast.expr() as right, *rest]
-            ) if name in _ASSERTIONS and not isinstance(left, ast.Starred):
+            ) if _ASSERTIONS.get(name) in self._operators.values() and not isinstance(
+                left, ast.Starred
+            ):
                 pair = self._call(left, right, _ASSERTIONS[name], is_value=False, pair=True)
                 node.args = [ast.Starred(value=pair, ctx=ast.Load()), *rest]
             case _:
