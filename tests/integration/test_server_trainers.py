@@ -366,7 +366,7 @@ raise KeyError("at the end")
         pytest.param({"files": {"../x": ""}}, "a path must be relative", id="outside"),
         pytest.param({"files": {"/x": ""}}, "a path must be relative", id="absolute"),
         pytest.param({"files": {"x": "?"}}, "x is not base64", id="no base64"),
-        pytest.param({"files": {"a": "", "a/b": ""}}, "below the path of another file", id="in a file"),
+        pytest.param({"files": {"a": "", "a/b": ""}}, "below the path of another", id="in a file"),
         pytest.param({"fetch_files": [".."]}, "a path must be relative", id="fetch outside"),
         pytest.param({"run_timeout": 1e9}, "at most 300", id="long"),
         pytest.param({"run_timeout": -1}, "more than 0", id="negative"),
