@@ -11,8 +11,8 @@ from grader.config.settings import Settings
 from grader.grading.engine import GradingEngine
 from grader.model import CaseResult, GradeReport, Submission
 from grader.model.verdict import Verdict
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring.policies import score_report
+from tests.fake.backend import FakeSandbox
 
 
 class InstantEngine(GradingEngine):

@@ -288,7 +288,7 @@ class Sandbox(Protocol):
 
     @property
     def name(self) -> str:
-        """The backend: "docker", "native" or "fake"."""
+        """The backend: "docker" or "native"."""
 
     def open_slot(self, *, image: str, memory_bytes: int) -> Slot:
         """Start a slot and wait until it can take a batch.

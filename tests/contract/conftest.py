@@ -20,9 +20,9 @@ from grader.sandbox.connection import SlotConnection
 from grader.sandbox.contract import Program, RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.docker.backend import OWNER_LABEL
 from grader.sandbox.docker.engine import Engine
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.sandbox.owner import Owner
 from tests.conftest import docker_settings
+from tests.fake.backend import FakeSandbox
 
 MEMORY_BYTES = 256 * MiB
 

@@ -14,9 +14,9 @@ from grader.model.errors import SandboxUnavailableError, SessionLostError, Sessi
 from grader.opening import open_sessions
 from grader.queueing import sessions as queued
 from grader.queueing.names import SessionKey
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.sessions.local import Session, Sessions
 from tests.deployment import Deployment
+from tests.fake.backend import FakeSandbox
 from tests.serving import serving
 from worker import sessions as hosting
 

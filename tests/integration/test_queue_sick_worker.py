@@ -17,9 +17,9 @@ from grader.queueing.grader import QueueGrader
 from grader.queueing.ledger import Ledger
 from grader.queueing.status import read_status
 from grader.sandbox.contract import RunBatch, RunOutcome, Slot
-from grader.sandbox.fake.backend import FakeSandbox, FakeSlot
 from tests.deployment import Deployment, wait_until
 from tests.factories import make_submission
+from tests.fake.backend import FakeSandbox, FakeSlot
 from worker.executor import Executor
 
 pytestmark = [pytest.mark.redis, pytest.mark.timeout(120)]

@@ -8,8 +8,8 @@ from grader.model import GradeReport
 from grader.model.errors import ImageNotFoundError
 from grader.model.verdict import Verdict
 from grader.sandbox.contract import Slot
-from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_submission, make_suite, make_tests
+from tests.fake.backend import FakeSandbox
 
 ADD = "def add(a, b):\n    return a + b\n"
 

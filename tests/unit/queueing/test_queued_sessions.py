@@ -12,7 +12,7 @@ from grader.model import Limits
 from grader.queueing.programs import decode_result
 from grader.queueing.sessions import perform
 from grader.sandbox.contract import SlotSession
-from grader.sandbox.fake.backend import FakeSandbox
+from tests.fake.backend import FakeSandbox
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),

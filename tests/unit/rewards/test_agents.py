@@ -18,8 +18,8 @@ from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
 from grader.sandbox.contract import RunBatch, RunOutcome, SlotSession
-from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_report
+from tests.fake.backend import FakeSandbox
 
 
 @pytest.mark.parametrize(

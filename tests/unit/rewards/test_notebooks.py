@@ -8,7 +8,7 @@ from grader.config.sessions import SessionSettings
 from grader.config.settings import Settings
 from grader.model import Limits
 from grader.rewards.agents.notebooks import Notebook, Notebooks
-from grader.sandbox.fake.backend import FakeSandbox
+from tests.fake.backend import FakeSandbox
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ from grader.running.compared import run_calls, run_stdin
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import RunBatch, RunOutcome, SlotSession
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring.calibration import Calibration
 from tests.factories import make_submission, make_suite
+from tests.fake.backend import FakeSandbox
 from tests.outcomes import make_outcome
 
 SLOW_ECHO = "import time\ntime.sleep(0.05)\nprint(input())"

@@ -9,8 +9,8 @@ from grader.model.errors import SuiteError
 from grader.running.compared import run_calls
 from grader.running.references import References
 from grader.running.task import Task
-from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_suite
+from tests.fake.backend import FakeSandbox
 
 
 @pytest.mark.parametrize("name", ["class", "Solution.lambda", "f(1)", "f\ng", "a.b.c", "", ".f"])

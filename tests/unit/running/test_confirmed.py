@@ -17,7 +17,7 @@ from grader.running.judged import run_judged
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Sandbox, Slot
-from grader.sandbox.fake.backend import FakeSandbox
+from tests.fake.backend import FakeSandbox
 from tests.hostile.judged_suites import LIMITS, Suite, grade, passed
 
 COUNTING = """

@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 from grader.sandbox.contract import Slot
-from grader.sandbox.fake.backend import FakeSandbox
+from tests.fake.backend import FakeSandbox
 from tests.hostile.judged_suites import Suite, grade, passed, verdicts
 
 MODULE = """

@@ -6,9 +6,9 @@ from grader.config.settings import Settings
 from grader.grading.grader import Grader
 from grader.model import CheckerKind, GradeReport, InteractiveTests, Interactor, StdinCase
 from grader.model.verdict import LimitKind, Verdict
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.suites import FORMATS, parse_label
 from tests.factories import make_submission, make_suite
+from tests.fake.backend import FakeSandbox
 
 
 def grade(

@@ -9,9 +9,9 @@ import pytest
 from grader.model import Limits
 from grader.model.errors import ConfigurationError, SandboxUnavailableError
 from grader.sandbox.contract import Program, RunBatch, Slot
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.sandbox.pool import SlotPool
 from tests.deployment import wait_until
+from tests.fake.backend import FakeSandbox
 
 
 class Engine(FakeSandbox):

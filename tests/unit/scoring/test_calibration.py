@@ -18,10 +18,10 @@ from grader.model import (
 )
 from grader.model.errors import ConfigurationError
 from grader.model.verdict import Verdict
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring import calibration
 from grader.scoring.calibration import Calibration, Measured
 from tests.factories import make_submission, make_suite, make_tests
+from tests.fake.backend import FakeSandbox
 
 SUITE = make_suite()
 SETTINGS = CalibrationSettings(factor=4.0, floor_s=1.5)

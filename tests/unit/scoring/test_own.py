@@ -11,10 +11,10 @@ from grader.model.verdict import Verdict
 from grader.model.wire import encode_report
 from grader.queueing.jobs import JobMaker, SubmissionJob
 from grader.report.reasons import next_better
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.scoring.own import load_policy, policy_to_send
 from grader.scoring.policies import POLICIES, find_policy, score_report
 from tests.factories import make_report, make_submission
+from tests.fake.backend import FakeSandbox
 
 SOURCE = """
 from dataclasses import dataclass

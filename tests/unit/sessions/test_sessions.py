@@ -16,8 +16,8 @@ from grader.model.errors import (
     SessionLostError,
     SessionsFullError,
 )
-from grader.sandbox.fake.backend import FakeSandbox
 from grader.sessions.local import Session, Sessions
+from tests.fake.backend import FakeSandbox
 
 Make = Callable[..., Sessions]
 

@@ -12,8 +12,8 @@ from grader.model.verdict import Verdict
 from grader.process.request_id import request_id
 from grader.queueing.jobs import JobMaker, JobOrigin, SubmissionJob
 from grader.queueing.ledger import Taken
-from grader.sandbox.fake.backend import FakeSandbox
 from tests.factories import make_submission
+from tests.fake.backend import FakeSandbox
 from worker.job_runner import JobRunner, origin_of
 
 SETTINGS = Settings()

@@ -1,4 +1,4 @@
-"""Two programs of one process that talk to each other; for `grader.sandbox.fake.backend` only.
+"""Two programs of one process that talk to each other; for `tests.fake.backend` only.
 
 Each runs in a thread of its own, in which `sys.stdin` and the like are its own streams.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from grader.sandbox.fake.interrupt import Stopped, WallTimeReached
+from tests.fake.interrupt import Stopped, WallTimeReached
 
 _TICK_S = 0.02
 _SATISFIED = (0, 7, 42)

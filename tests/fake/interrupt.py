@@ -1,4 +1,4 @@
-"""Interrupting Python code of this very process; for `grader.sandbox.fake.backend` only."""
+"""Interrupting Python code of this very process; for `tests.fake.backend` only."""
 
 import ctypes
 import threading

@@ -1,4 +1,4 @@
-"""pytest inside this very process; for `grader.sandbox.fake.backend` only."""
+"""pytest inside this very process; for `tests.fake.backend` only."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""This very process, lent to a program; for `grader.sandbox.fake.backend` only."""
+"""This very process, lent to a program; for `tests.fake.backend` only."""
 
 import builtins
 import io

@@ -1,8 +1,7 @@
 """A sandbox without isolation: batches run at once, in this very process.
 
-For tests of programs that use this library, on machines without Linux namespaces or Docker. Never
-give it code that you would not run yourself. It keeps the contract of grader.sandbox.contract,
-except for what needs isolation:
+For unit tests, which need no Linux namespaces or Docker. Never give it code that you would not run
+yourself. It keeps the contract of grader.sandbox.contract, except for what needs isolation:
 
 - a program that ends or crashes the process (`os._exit`, a signal) ends the caller;
 - memory and processes are not limited, and what child processes print is not captured;
@@ -39,16 +38,16 @@ from grader.sandbox.contract import (
     Slot,
     SlotSession,
 )
-from grader.sandbox.fake.dialogue import Talk, TalkSide, by_thread
-from grader.sandbox.fake.interrupt import Stopped, watched
-from grader.sandbox.fake.process import CappedStream, borrowed_process, one_run_at_a_time
-from grader.sandbox.fake.session import FakeSession
 from grader.sandbox.payload import text_bytes
 from sandbox_images.harness.runners import prelude
 from sandbox_images.harness.runners.call import resolve
 from sandbox_images.harness.runners.events import describe
 from sandbox_images.harness.slot.limit_hit import limit_of
 from sandbox_images.harness.wire import values
+from tests.fake.dialogue import Talk, TalkSide, by_thread
+from tests.fake.interrupt import Stopped, watched
+from tests.fake.process import CappedStream, borrowed_process, one_run_at_a_time
+from tests.fake.session import FakeSession
 
 _IMAGES = ("python", "science")
 
@@ -362,7 +361,7 @@ class _Run:
         return {"outcome": "passed"}
 
     def _run_pytest(self, _code: CodeType) -> int:
-        from grader.sandbox.fake.pytest import run_pytest
+        from tests.fake.pytest import run_pytest
 
         payload = json.loads(self._payload)
         finder = prelude.PreludeFinder(self._batch.prelude, str(self._source_file))

@@ -13,11 +13,11 @@ from grader.model import Limits, SuiteFile, Usage
 from grader.model.errors import InputError, SandboxUnavailableError, SessionLostError
 from grader.model.verdict import LimitKind
 from grader.sandbox.contract import RunOutcome, StepOutcome
-from grader.sandbox.fake.interrupt import Stopped, watched
-from grader.sandbox.fake.process import CappedStream, borrowed_process, one_run_at_a_time
 from sandbox_images.harness.runners.cells import Cells
 from sandbox_images.harness.runners.events import Reporter
 from sandbox_images.harness.slot.limit_hit import limit_of
+from tests.fake.interrupt import Stopped, watched
+from tests.fake.process import CappedStream, borrowed_process, one_run_at_a_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,0 @@
-"""A sandbox without a wall, for tests."""
