@@ -183,7 +183,7 @@ def test_guide_lists_every_language_with_its_packages_and_limits() -> None:
         (row,) = re.findall(rf"^\| `{language.name}` \|.*$", page, re.MULTILINE)
         assert language.title in row
         assert {*" ".join(language.packages.values()).split()} == {*row.split("`")[3].split()}
-        factor = f"{language.time_factor:g} time"
+        factor = f"| {language.time_factor:g} |"
         assert factor in row
         more = [f"{language.start_up_s:g} s"] if language.start_up_s else []
         memory_mib = language.runtime_memory_bytes // MiB
