@@ -260,7 +260,9 @@ class _Extractor:
         if not code.strip():
             return Extraction(code=None, note=f"The {name} code block is empty.")
         reading = self._reader.read(code)
-        return self._positioned(reading, f"Took the {name} of {len(pool)} code blocks.")
+        number = 1 if first else len(pool)
+        note = f"Took code block {number} of {len(pool)}, the {name}."
+        return self._positioned(reading, note)
 
     def _positioned(self, reading: SourceReading, note: str) -> Extraction:
         stub: Stub | None = self._stub

@@ -105,7 +105,8 @@ def find_program(
     if pool:
         block, which = _choose(text, pool, whole, rule, entry_point)
         kind = f"of {language.title}" if own else "without a language"
-        note = f"Took the {which} of {len(pool)} code blocks {kind}."
+        number = pool.index(block) + 1
+        note = f"Took code block {number} of {len(pool)} {kind}, the {which}."
         return FoundProgram(code=block.content(text), note=note)
     if blocks:
         others = ", ".join(dict.fromkeys(repr(block.word) for block in blocks if block.word))
@@ -221,9 +222,9 @@ def _choose(
         if fit and entry_point is not None:
             defined = _definition(entry_point)
             fit = [block for block in fit if defined.search(block.content(text))] or fit
-            return max(fit, key=lambda block: block.end - block.start), "longest fitting one"
+            return max(fit, key=lambda block: block.end - block.start), "longest that fits"
         if fit:
-            return fit[-1], "last whole program"
+            return fit[-1], "last that is a whole program"
     return pool[-1], "last"
 
 

@@ -57,6 +57,14 @@ def test_program_is_found(completion: str, code: str) -> None:
     assert (found.code, found.language) == (code, "cpp")
 
 
+def test_note_says_which_block_was_taken() -> None:
+    text = f"{fenced('cpp', MAIN)}\nThis part matters:\n{fenced('cpp', HELPER)}"
+    note = "Took code block 1 of 2 of C++17, the last that is a whole program."
+    assert extract(text, language="cpp", is_program=True).note == note
+    alone = extract(fenced("", MAIN), language="cpp", is_program=True)
+    assert alone.note.startswith("Took code block 1 of 1 without a language")
+
+
 @pytest.mark.parametrize(
     ("completion", "note"),
     [
