@@ -472,6 +472,10 @@ _RESERVED_IN_20 = _RESERVED | {
     "requires",
 }
 
+_NEWER = frozenset({"c++2a", "c++2b", "c++23", "cpp23"})
+"""Standards that fences name and labels do not."""
+_NAMES_OF_20 = frozenset({"cpp20", "c++20", "gnu c++20", "clang++20 diagnostics"})
+
 _CPP17 = Language(
     name="cpp",
     title="C++17",
@@ -483,6 +487,7 @@ _CPP17 = Language(
             *("gnu c++17", "ms c++", "ms c++ 2017", "clang++17 diagnostics"),
         }
     ),
+    shared_fences=_NAMES_OF_20 | _NEWER,
     packages={"g++": "g++"},
     folders=("/usr/include",),
     source="solution.cpp",
@@ -513,7 +518,8 @@ LANGUAGES = (
         _CPP17,
         name="cpp20",
         title="C++20",
-        aliases=frozenset({"c++20", "gnu c++20", "clang++20 diagnostics"}),
+        aliases=_NAMES_OF_20 - {"cpp20"},
+        shared_fences=_CPP17.names | _NEWER,
         compile=tuple(part.replace("gnu++17", "gnu++20") for part in _CPP17.compile),
         prebuilt=_precompiled("gnu++20"),
         reserved=_RESERVED_IN_20,

@@ -65,6 +65,12 @@ def test_note_says_which_block_was_taken() -> None:
     assert alone.note.startswith("Took code block 1 of 1 without a language")
 
 
+@pytest.mark.parametrize("language", ["cpp", "cpp20"])
+@pytest.mark.parametrize("fence", ["cpp", "C++", "c++17", "c++20", "cpp20", "c++23"])
+def test_fence_may_name_any_standard_of_the_language(language: str, fence: str) -> None:
+    assert extract(fenced(fence, MAIN), language=language, is_program=True).code == MAIN
+
+
 @pytest.mark.parametrize(
     ("completion", "note"),
     [
