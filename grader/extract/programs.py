@@ -230,7 +230,7 @@ def _choose(
 
 def mention(name: str) -> re.Pattern[str]:
     """Return a pattern that finds a function, or the name of a `Class.method`, in any language."""
-    return re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+    return re.compile(languages.name_pattern(name))
 
 
 def continues_function(code: str, name: str) -> bool:
@@ -240,7 +240,7 @@ def continues_function(code: str, name: str) -> bool:
     """
     if not mention(name).search(code):
         return True
-    arrow = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\s*\([^()]*\)\s*=>")
+    arrow = re.compile(rf"{languages.name_pattern(name)}\s*\([^()]*\)\s*=>")
     if _definition(name).search(code) or arrow.search(code):
         return False
     return code.lstrip("\n")[:1] in (" ", "\t", "{") or code.count("}") > code.count("{")
@@ -251,12 +251,12 @@ def _definition(name: str) -> re.Pattern[str]:
 
     It may miss one that is written in an unusual way.
     """
-    name = re.escape(name.rpartition(".")[2])
+    name = languages.name_pattern(name)
     return re.compile(
-        rf"\b(?:def|function|fn|func|fun|sub|const|let|local|val|var)\s+(?:\w+\.)?{name}\b"
-        rf"|\b(?:class|struct|enum|interface|record|trait|namespace)\s+{name}\b"
-        rf"|\b{name}\s*(?:<-|=(?!=))"
+        rf"\b(?:def|function|fn|func|fun|sub|const|let|local|val|var)\s+(?:\w+\.)?{name}"
+        rf"|\b(?:class|struct|enum|interface|record|trait|namespace)\s+{name}"
+        rf"|{name}\s*(?:<-|=(?!=))"
         rf"|^(?![^\n]*\b(?:if|while|for|switch|match|return|until)\b)[^\n]*"
-        rf"\b{name}\s*\([^;{{}}]*\)[^;{{}}()]*\{{",
+        rf"{name}\s*\([^;{{}}]*\)[^;{{}}()]*\{{",
         re.MULTILINE,
     )

@@ -26,6 +26,7 @@ from grader.languages.language import (
     ValueDriver,
     call_driver,
     in_type_of_call,
+    name_pattern,
     spelled,
     with_closed_blocks,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "joined",
     "languages",
     "missing",
+    "name_pattern",
     "named",
     "of_decider",
     "of_file",

@@ -118,9 +118,15 @@ def call_driver(code: str, entry_point: str, arguments: int, mark: str) -> CallD
 
 def spelled(function: str) -> tuple[str, str, str]:
     """Return a function's name as it is given, in snake case and in camel case."""
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", function).lower()
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", function).lower()
     camel = re.sub(r"(?<=[A-Za-z0-9])_([a-z0-9])", lambda found: found[1].upper(), function)
     return function, snake, camel
+
+
+def name_pattern(entry_point: str) -> str:
+    """Return a pattern of the names that an answer may give a function, or a method of a class."""
+    names = dict.fromkeys(spelled(entry_point.rpartition(".")[2]))
+    return rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)"
 
 
 _TEXT_OR_COMMENT = re.compile(

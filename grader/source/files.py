@@ -7,7 +7,7 @@ They travel as one text, like any code: each file follows a line that names it, 
 import re
 from collections.abc import Mapping, Sequence
 
-from grader.languages import Language
+from grader.languages import Language, name_pattern
 
 MOST_FILES = 64
 _MOST_PATH_CHARS = 200
@@ -93,7 +93,7 @@ def find_main(
     sources = sources or list(files)
     whole = None if language is None else language.program
     if function is not None:
-        whole = re.compile(rf"\b{re.escape(function.rpartition('.')[2])}\b")
+        whole = re.compile(name_pattern(function))
     if whole is not None:
         fit = [path for path in sources if whole.search(files[path])]
         if len(fit) == 1:

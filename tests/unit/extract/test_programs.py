@@ -139,6 +139,19 @@ def test_block_that_defines_the_function_is_taken_though_a_longer_one_calls_it(
         assert extract(completion, language=language, entry_point="twice").code == code
 
 
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [("sumOf", "sum_of"), ("mergeKLists", "merge_k_lists"), ("is_valid_bst", "isValidBst")],
+)
+def test_function_may_have_its_name_in_the_spelling_of_the_language(
+    function: str, name: str
+) -> None:
+    code = f"pub fn {name}(n: i64) -> i64 {{\n    2 * n\n}}"
+    completion = f"{fenced('rust', code)}\nNote that\n{fenced('rust', 'let n = 2;')}\nworks."
+    for text in (completion, code):
+        assert extract(text, language="rust", entry_point=function).code == code
+
+
 HEADER = "int helper();"
 MAIN_OF_TWO = f'#include "helper.h"\n{MAIN}'
 TWO_FILES = f"// file: helper.h\n{HEADER}\n// file: main.cpp\n{MAIN_OF_TWO}\n"
