@@ -15,6 +15,7 @@ from grader.rewards.maths.values import (
     Equation,
     Expression,
     NamedValue,
+    Residue,
     Value,
     latex,
     read,
@@ -29,6 +30,7 @@ _ALGEBRA = re.compile(r"[\d\\^+*/=<>]|(?<![a-zA-Z])(?:[a-zA-Z]|[a-np-z]{2})(?![a
 _WORD = re.compile(r"\b(?!(?:and|or)\b)(?:[a-zA-Z]{3,}|[nN][oO])\b")
 _DECIMAL = re.compile(r"\d?\.\d")
 _CHOICES = re.compile(r"A?B?C?D?E?F?G?H?")
+_MATRIX = re.compile(r"\\begin\{[bpvBV]?matrix\}")
 _ROUNDING = 0.1
 """The largest relative difference between a value and its rounded form in one answer."""
 
@@ -117,6 +119,17 @@ class _Comparison:
             ) if _CHOICES.fullmatch(letters):
                 chosen = "".join(sorted(map(latex, choices.items)))
                 return letters == chosen and not choices.is_ordered
+            case (Number(has_base=True) as number, Expression(text=digits)) | (
+                Expression(text=digits),
+                Number(has_base=True) as number,
+            ):
+                # "1A" is the number that a base would make of it.
+                return number.digits == digits.upper()
+            case (Collection() as rows, Expression(text=matrix)) | (
+                Expression(text=matrix),
+                Collection() as rows,
+            ) if _MATRIX.match(matrix) and all(isinstance(row, Collection) for row in rows.items):
+                return self._ask(_as_matrix(rows), matrix)
             case Collection(), Number():
                 return self._is_only_item(expected, answer)
             case Number(), Collection(brackets=Brackets.RATIO | Brackets.SET):
@@ -125,6 +138,13 @@ class _Comparison:
                 return False
             case Clock(), Clock():
                 return _equal_clocks(expected, answer)
+            case Residue(), Residue():
+                return expected.is_of(answer.value, answer.modulus)
+            case (Residue() as residue, Number(value=value)) | (
+                Number(value=value),
+                Residue() as residue,
+            ):
+                return residue.modulus > 0 and value == residue.value % residue.modulus
             case (Clock(), _) | (_, Clock()):
                 return False
             case _:
@@ -156,6 +176,10 @@ class _Comparison:
         is_exact = expected.is_exact and answer.is_exact
         if self._close(left, right, is_exact=is_exact):
             return True
+        if expected.scale != answer.scale and 1 in (expected.scale, answer.scale):
+            # If 3 million is expected, "3" is right, and the other way round.
+            left, right = left / expected.scale, right / answer.scale
+            return self._close(left, right, is_exact=is_exact)
         if expected.is_percent == answer.is_percent:
             return False
         # If 50 % is expected, "50" is right, and the other way round.
@@ -252,6 +276,12 @@ class _Comparison:
         if is_exact is None:
             is_exact = not (_DECIMAL.search(left) or _DECIMAL.search(right))
         return self._same(left, right, 0.0 if is_exact and not self._is_loose else self._tolerance)
+
+
+def _as_matrix(rows: Collection) -> str:
+    """Return a list of rows as LaTeX: "[[1, 2], [3, 4]]"."""
+    lines = (" & ".join(map(latex, row.items)) for row in rows.items if isinstance(row, Collection))
+    return "\\begin{pmatrix} " + r" \\ ".join(lines) + " \\end{pmatrix}"
 
 
 def _unit(value: Value) -> UnitOfMeasure | None:

@@ -23,7 +23,11 @@ _REPLACED = (
     ("\\rbrack", "]"), ("\\cdotp", "\\cdot"), ("\\varnothing", "\\emptyset"),
     ("\u2205", "\\emptyset"), ("\u00bd", " 1/2"), ("\u00bc", " 1/4"), ("\u00be", " 3/4"),
     ("\u00a0", " "), ("\u202f", " "), ("\u2009", " "), ("\\div", "/"), ("\\colon", ":"),
-    ("\\_", "_"),
+    ("\\_", "_"), ("\\backslash", "\\setminus "), ("\u2216", "\\setminus "), ("\u2208", "\\in "),
+    ("\u2229", "\\cap "), ("\u211d", "\\mathbb{R}"), ("\u2124", "\\mathbb{Z}"),
+    ("\u2115", "\\mathbb{N}"), ("\u211a", "\\mathbb{Q}"), ("\u2153", " 1/3"), ("\u2154", " 2/3"),
+    ("\u2261", "\\equiv "), ("\u3002", "."), ("\u3001", ", "), ("\u2032", "'"), ("\u2033", "''"),
+    ("\u2126", "\u03a9"),
 )  # fmt: skip
 _GREEK = dict(
     zip(
@@ -34,6 +38,9 @@ _GREEK = dict(
     )
 )
 _GREEK_LETTERS = str.maketrans({letter: f"\\{name} " for letter, name in _GREEK.items()})
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_SUBSCRIPTS = {0x2080 + digit: str(digit) for digit in range(10)}
+_SUBSCRIPT = re.compile(r"[\u2080-\u2089]+")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _DOTS = re.compile(r"\\[lc]?dots[bcmio]?(?![a-zA-Z])|\.{3,}|\u2026")
@@ -49,10 +56,26 @@ _SPACE = re.compile(
 _TEMPERATURE = re.compile(rf" degrees\s*(?:{_TEXT_COMMANDS}\s*\{{)?\s*([CF])\b\s*\}}?")
 _SCALES = {"C": "celsius", "F": "fahrenheit"}
 _TEXT = re.compile(rf"{_TEXT_COMMANDS}\s*\{{([^{{}}]*)\}}")
+_MICRO = re.compile(
+    r"(?<=[\d\s}{~,])(?:\u00b5|\u03bc|\\mu(?![a-zA-Z]))\s*(\\(?:text|mathrm)\s*\{\s*)?"
+    r"(?=(?:mol|[mgsAVFWLlCJNTH])(?![a-zA-Z]))"
+)
+_OHM = re.compile(r"(?<=[\d\s}~,])([kM]?)(?:\u03a9|\\Omega(?![a-zA-Z]))\s*$")
+_UNIT_SPACE = re.compile(r"(?<=[a-zA-Z\d}])\s*(?:\\[,;: ]|\\cdot(?![a-zA-Z])|~)\s*(?=[a-zA-Z])")
+_IN_TEXT = re.compile(rf"({_TEXT_COMMANDS}\s*\{{)((?:[^{{}}]|\^\{{-?\d\}})*)\}}")
+_POWER = re.compile(r"\^\{(-?\d)\}")
+_MODULUS = re.compile(
+    r"\s*\(?\s*(?:\\p?mod|\\bmod|(?<![a-zA-Z\\])mod)(?![a-zA-Z])\s*(?:\{\s*(\d+)\s*\}|(\d+))\s*\)?$"
+)
+_ARC = re.compile(
+    r" degrees\s*(\d+)\s*(?:'|\^\s*\{?\\prime\}?)(?!'|\^?\\prime)"
+    r"(?:\s*(\d+(?:\.\d+)?)\s*(?:''|\"|\^\s*\{?\\prime\s*\\prime\}?))?"
+)
+"""Minutes and seconds of an angle."""
 _UNIT = re.compile(
     rf"(?<=[^\s,;=])\s*{_TEXT_COMMANDS}\s*\{{\s*(?!(?:[apAP]\.?\s*[mM]\.?|[eid])\s*\}}"
     rf"|[^{{}}]*{NO_UNIT})"
-    r"([a-zA-Z][a-zA-Z ./-]*?(?:\^\{?-?\d\}?)?)\s*\}\s*(\^\s*(?:-?\d|\{\s*-?\d\s*\}))?"
+    r"([a-zA-Z](?:[a-zA-Z ./-]|\^-?\d|\^\{-?\d\})*?)\s*\}\s*(\^\s*(?:-?\d|\{\s*-?\d\s*\}))?"
     r"(?=\s*(?:[.,;)\]]|\\\}|\\\\|\\cup|\\text|\$|$))"
 )
 _CHOOSE = re.compile(r"\{([^{}]*)\\choose(?![a-zA-Z])([^{}]*)\}")
@@ -93,6 +116,9 @@ def clean(text: str) -> str:
 
     Words in text mode after a value become `\unit{...}`, because they are not variables.
     """
+    text = text.translate(_FULL_WIDTH)
+    text = _SUBSCRIPT.sub(lambda m: "_{" + m[0].translate(_SUBSCRIPTS) + "}", text)
+    text = _OHM.sub(r"\1ohm", _MICRO.sub(lambda m: f"{m[1] or ''}u", text))
     text = _SUPERSCRIPT.sub(lambda m: "^{" + m[0].translate(_SUPERSCRIPTS) + "}", text)
     text = _DOTS.sub(lambda _: f"{DOTS} ", text)
     text = _LETTER.sub(r"\1{\2}", _ROW_BREAK.sub(r"\\\\ ", text))
@@ -104,6 +130,10 @@ def clean(text: str) -> str:
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     text = _TEMPERATURE.sub(lambda m: f" \\unit{{{_SCALES[m[1]]}}}", text)
     text = _BASE_IN_BRACKETS.sub(r"_{\1}", _PER.sub(r"\1/", text))
+    text = _ARC.sub(
+        lambda m: f" degrees {m[1]} arcminutes" + (f" {m[2]} arcseconds" if m[2] else ""), text
+    )
+    text = _IN_TEXT.sub(lambda m: m[1] + _POWER.sub(r"^\1", _UNIT_SPACE.sub(" ", m[2])) + "}", text)
     text = _UNIT.sub(lambda m: f" \\unit{{{m[1]}{m[2] or ''}}}", text)
     for _ in range(_MAX_DEPTH):
         text, count = _TEXT.subn(r" \1 ", text)
@@ -111,6 +141,7 @@ def clean(text: str) -> str:
             break
     text = " ".join(_SPACE.sub(" ", _REMOVED.sub("", text)).split())
     text = text if text.endswith(DOTS) else _END.sub("", text)
+    text = _MODULUS.sub(lambda m: f" \\pmod{{{m[1] or m[2]}}}", text)
     text = _CONDITION.sub(r", \1", _BASE.sub(r"\1_{\2}", text))
     return _PREAMBLE.sub("", text.lstrip(" ,;:*_`"))
 

@@ -23,11 +23,13 @@ class Number:
     digits: str = ""
     """The digits of a whole number as written."""
     has_base: bool = False
-    """Whether a subscript gives the base of the digits."""
+    """Whether a subscript or a prefix gives the base of the digits."""
+    scale: int = 1
+    """What a word such as "million" multiplied the value by."""
 
-    def with_unit(self, unit: UnitOfMeasure | None) -> "Number":
-        """Return the same number with a unit."""
-        return replace(self, unit=unit)
+    def with_unit(self, unit: UnitOfMeasure | None, scale: int = 1) -> "Number":
+        """Return the same number with a unit, multiplied by a scale."""
+        return replace(self, value=self.value * scale, unit=unit, scale=scale)
 
 
 _WORDS = {
@@ -57,6 +59,7 @@ _FRACTION = re.compile(
 _BASED = re.compile(
     r"(-?)\s*\(?([\da-zA-Z][\da-zA-Z, ]*)\)?\s*_\s*(?:(\d)|\{\s*(?:base\s*)?(\d{1,2}|[a-z]+)\s*\})"
 )
+_PREFIXED = re.compile(r"(-?)0(?:[xX]([\da-fA-F]+)|[bB]([01]+)|[oO]([0-7]+))")
 
 
 def read_number(text: str) -> Number | None:
@@ -68,6 +71,9 @@ def read_number(text: str) -> Number | None:
         return Number(value=Fraction(word))
     if match := _BASED.fullmatch(text):
         return _based(match[1], match[2], match[3] or match[4])
+    if match := _PREFIXED.fullmatch(text):
+        digits = match[2] or match[3] or match[4]
+        return _based(match[1], digits, "16" if match[2] else "2" if match[3] else "8")
     amount = re.sub(r"^([-+]?)\s*[$\u20ac\u00a3\u00a5]\s*", r"\1", text)
     is_percent = False
     for sign in ("%", "percent", "per cent"):
@@ -129,7 +135,8 @@ def _decimal(
     if len(digits) > _MAX_DIGITS or abs(power) > _MAX_EXPONENT:
         return None
     value = Fraction(digits.rstrip(".")) * Fraction(10) ** power
-    return value, is_exact or value.denominator == 1
+    is_rounded = "." in digits.rstrip(".0") and (exponent or value.denominator > 1)
+    return value, is_exact or not is_rounded
 
 
 def _repeating(sign: str, whole: str, first: str, period: str) -> tuple[Fraction, bool]:

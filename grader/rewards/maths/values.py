@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from grader.rewards.maths.notation import DOTS, balanced, split_at, unwrapped
 from grader.rewards.maths.numerals import Number, read_number
-from grader.rewards.maths.units import UnitOfMeasure, split_unit
+from grader.rewards.maths.units import UnitOfMeasure, joined_units, split_unit
 
 _MAX_ITEMS = 64
 _MAX_DEPTH = 4
@@ -110,6 +110,20 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Residue:
+    """A whole number modulo another: "10 (mod 7)"."""
+
+    value: int
+    modulus: int
+    text: str
+
+    def is_of(self, value: int, modulus: int) -> bool:
+        """Return whether a number is the same modulo the same number."""
+        same = modulus == self.modulus and modulus > 0
+        return same and (value - self.value) % modulus == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Expression:
     """Any other answer, in a normal form that is cheap to compute."""
 
@@ -122,7 +136,7 @@ class Expression:
         return bool(_RELATION.search(self.text))
 
 
-Value = Number | Collection | NamedValue | Equation | Approximation | Clock | Expression
+Value = Number | Collection | NamedValue | Equation | Approximation | Clock | Residue | Expression
 
 
 # ---------------------------------------------------------------- reading
@@ -145,6 +159,8 @@ _HALF_TURNED = re.compile(rf"(.+?)\s*(<|\\le|>|\\ge)\s*({_LETTER})")
 _UNEQUAL = re.compile(rf"({_LETTER})\s*\\ne\s*(.+)")
 _MEMBER = re.compile(rf"({_LETTER}|\([\w\s,\\]*\))\s*\\in(?![a-zA-Z])\s*(.+)")
 _SUCH_THAT = re.compile(rf"({_LETTER})(?:\s*\\in[^|:]*?)?\s*(?:\\mid\b|\||:)\s*(.+)")
+_PLUS_MINUS = re.compile(r"\\pm(?![a-zA-Z])")
+_RESIDUE = re.compile(rf"(?:({_LETTER})\s*\\equiv\s*)?(-?\d{{1,60}}) \\pmod\{{(\d{{1,60}})\}}")
 _MONOMIAL = re.compile(r"[-\d\sa-z^{}]*[a-z][-\d\sa-z^{}]*")
 _RELATION = re.compile(r"[<>]|\\(?:le|ge|ne)(?![a-zA-Z])")
 _CLOCK = re.compile(
@@ -152,10 +168,13 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = frozenset({"\\emptyset", "\\{\\}", "{}", "no solution", "no solutions", "none"})
+_THE_LIMIT = re.compile(r"^(?:the )?limit (?:is )?(?=dne|d\.n\.e|undefined|does)")
 _MEANINGS = {
+    "does not exist": "does not exist",
     "all real numbers": "\\mathbb{R}",
     "all reals": "\\mathbb{R}",
     "infinity": "\\infty",
+    **dict.fromkeys(("dne", "d.n.e", "undefined"), "does not exist"),
 }
 _TURNED = {"<": ">", ">": "<", "\\le": "\\ge", "\\ge": "\\le"}
 _PAIRS = {
@@ -192,7 +211,7 @@ def latex(value: Value) -> str:
             return latex(value.exact)
         case Clock():
             return value.minute
-        case NamedValue() | Equation() | Expression():
+        case NamedValue() | Equation() | Residue() | Expression():
             return value.text
 
 
@@ -200,9 +219,15 @@ def _read(text: str, depth: int) -> Value:
     text = _without_outer_braces(text)
     if text.lower() in _NOTHING:
         return Collection(brackets=Brackets.SET, items=())
-    text = _MEANINGS.get(text.lower(), text)
+    text = _MEANINGS.get(_THE_LIMIT.sub("", text.lower()), text)
     if match := _CLOCK.fullmatch(text):
         return Clock(minute=match[1] or f"{match[3]}:00", half=(match[2] or match[4] or "").lower())
+    if match := _RESIDUE.fullmatch(text):
+        residue = Residue(text=text, value=int(match[2]), modulus=int(match[3]))
+        return NamedValue(name=match[1], value=residue, text=text) if match[1] else residue
+    if amount := joined_units(text):
+        number = read_number(amount.text)
+        return Expression(text=text) if number is None else number.with_unit(amount.unit)
     if depth < _MAX_DEPTH and not text.startswith("\\begin"):
         for reader in (_list, _equation, _collection, _inequality):
             if (found := reader(text, depth)) is not None:
@@ -211,7 +236,7 @@ def _read(text: str, depth: int) -> Value:
     number = read_number(amount.text)
     if number is None:
         return Expression(text=amount.text, unit=amount.unit)
-    return number.with_unit(amount.unit)
+    return number.with_unit(amount.unit, amount.scale)
 
 
 def _list(text: str, depth: int) -> Value | None:
@@ -220,8 +245,8 @@ def _list(text: str, depth: int) -> Value | None:
     if 1 < len(parts) <= _MAX_ITEMS and read_number(split_unit(text).text) is None:
         items = tuple(_read(part, depth + 1) for part in parts)
         return Collection(brackets=Brackets.NONE, items=_grouped(items))
-    if text.count("\\pm") == 1 and "\\mp" not in text:
-        signed = [_read(text.replace("\\pm", sign), depth + 1) for sign in "+-"]
+    if len(_PLUS_MINUS.findall(text)) == 1 and "\\mp" not in text:
+        signed = [_read(_PLUS_MINUS.sub(sign, text), depth + 1) for sign in "+-"]
         return Collection(brackets=Brackets.NONE, items=_grouped(tuple(signed)))
     return None
 
