@@ -1,6 +1,7 @@
 """The diagnostics of `grader doctor`: machine, Docker engine, isolation layers, languages."""
 
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from grader.cli.machine import Diagnostic, DiagnosticStatus, examine
 from grader.config.settings import SandboxChoice, Settings
 from grader.languages import Language, languages, missing
 from grader.model import MiB
-from grader.model.errors import GraderError
+from grader.model.errors import GraderError, ImageNotFoundError, SandboxUnavailableError
 
 if TYPE_CHECKING:
     from grader.sandbox.contract import Sandbox
@@ -26,6 +27,7 @@ def diagnose(settings: Settings) -> dict[str, list[Diagnostic]]:
     }
     if sys.platform == "linux":
         sections["Languages (native)"] = [find_language(each) for each in languages().values()]
+    sections["Languages (docker)"] = list(_language_images(settings))
     return sections
 
 
@@ -57,6 +59,32 @@ def find_language(language: Language) -> Diagnostic:
         state=f"missing: {', '.join(lacking)}",
         remedy=f"to grade {language.title}: apt-get install {packages}",
     )
+
+
+def _language_images(settings: Settings) -> Iterator[Diagnostic]:
+    from grader.sandbox import images
+    from grader.sandbox.docker.engine import Engine
+
+    variants = [each for each in images.all_variants() if each not in images.VARIANTS]
+    absent = []
+    try:
+        with closing(Engine.connect(settings.docker.host)) as engine:
+            for variant in variants:
+                name = images.image_name(variant, settings)
+                state, health = f"ready: {name}", DiagnosticStatus.OK
+                try:
+                    images.check(engine, variant, settings)
+                except ImageNotFoundError as error:
+                    if engine.image(name) is None:
+                        absent.append(variant)
+                        continue
+                    state, health = str(error), DiagnosticStatus.WARNING
+                yield Diagnostic(name=variant, health=health, state=state)
+    except SandboxUnavailableError as error:
+        yield Diagnostic(name="engine", health=DiagnosticStatus.MISSING, state=str(error))
+    if absent:
+        remedy = f"to grade one of them in Docker: grader images build {absent[0]}"
+        yield Diagnostic(name="not built", state=", ".join(absent), remedy=remedy)
 
 
 def _engine(settings: Settings) -> list[Diagnostic]:

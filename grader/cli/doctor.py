@@ -25,8 +25,8 @@ def doctor(
     """Show what this machine offers to sandboxes, and how to get what is missing.
 
     Checks Python, cores, memory, namespaces, cgroups, seccomp, and the Docker engine with its
-    images and runtimes. Lists the isolation layers that each backend has here. The last line says
-    whether submissions can be graded here, and with what.
+    images and runtimes. Lists the isolation layers and the languages that each backend has here.
+    The last line says whether submissions can be graded here, and with what.
 
     **Exit codes**
 

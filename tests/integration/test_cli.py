@@ -9,10 +9,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from grader.sandbox.images import DEFAULT_BASE
 from tests.commands import Run, read_rows, write_rows
+from tests.conftest import docker_settings
 
 pytestmark = [pytest.mark.usefixtures("native_sandbox"), pytest.mark.timeout(60)]
 
@@ -295,6 +298,7 @@ def test_doctor_looks_at_machine_and_backends(run: Run) -> None:
         "Sandbox native",
         "Sandbox docker",
         "Languages (native)",
+        "Languages (docker)",
         "Conclusion",
     }
     names = {row["name"] for row in found["Machine"]}
@@ -331,6 +335,29 @@ def test_doctor_names_gvisor_with_its_platform_and_what_slots_lack_on_it(
     assert "runtime runsc" in docker["engine"]["state"]
     assert docker["submissions"]["health"] == "warning"
     assert docker["submissions"]["state"].startswith("reduced: no mount namespace")
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker_sandbox")
+def test_doctor_tells_which_images_of_languages_are_built_and_which_are_old(
+    run: Run, environment: dict[str, str]
+) -> None:
+    name = f"grader-test-{uuid4().hex[:12]}"
+    environment["GRADER_IMAGES_PYTHON"] = f"{name}:python"
+    # Docker's own base for the plain image has no harness, like one of long ago.
+    subprocess.run(["docker", "tag", DEFAULT_BASE, f"{name}:lua"], check=True)
+    subprocess.run(["docker", "tag", docker_settings().images.python, f"{name}:go"], check=True)
+    try:
+        found = json.loads(run("doctor", "--json").stdout)["Languages (docker)"]
+    finally:
+        subprocess.run(["docker", "rmi", f"{name}:lua", f"{name}:go"], check=True)
+    rows = {row["name"]: row for row in found}
+    assert rows.keys() == {"go", "lua", "not built"}
+    assert rows["go"]["state"] == f"ready: {name}:go"
+    assert rows["lua"]["health"] == "warning"
+    assert "run `grader images build lua`" in rows["lua"]["state"]
+    assert rows["not built"]["health"] == "ok"
+    assert "rust" in rows["not built"]["state"].split(", ")
 
 
 def test_missing_docker_is_a_finding_and_not_a_failure(
