@@ -60,7 +60,7 @@ _MICRO = re.compile(
     r"(?<=[\d\s}{~,])(?:\u00b5|\u03bc|\\mu(?![a-zA-Z]))\s*(\\(?:text|mathrm)\s*\{\s*)?"
     r"(?=(?:mol|[mgsAVFWLlCJNTH])(?![a-zA-Z]))"
 )
-_OHM = re.compile(r"(?<=[\d\s}~,])([kM]?)(?:\u03a9|\\Omega(?![a-zA-Z]))\s*$")
+_OHM = re.compile(r"(?<=[\s}~,])([kM]?)(?:\u03a9|\\Omega(?![a-zA-Z]))\s*$")
 _UNIT_SPACE = re.compile(r"(?<=[a-zA-Z\d}])\s*(?:\\[,;: ]|\\cdot(?![a-zA-Z])|~)\s*(?=[a-zA-Z])")
 _IN_TEXT = re.compile(rf"({_TEXT_COMMANDS}\s*\{{)((?:[^{{}}]|\^\{{-?\d\}})*)\}}")
 _POWER = re.compile(r"\^\{(-?\d)\}")
