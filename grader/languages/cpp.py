@@ -167,8 +167,17 @@ def call(driver: CallDriver) -> str:
     If several functions have the name, the one with as many parameters as there are arguments is
     called, since only it fits the templates of `_chosen`.
     """
-    called = driver.function if driver.holder is None else f"{driver.holder}::{driver.function}"
-    main = f'int main() {{ shown_for_tests::chosen("\\n{driver.mark} 0 ", &{called}); }}'
+    name, object = driver.function, ""
+    if driver.holder is not None:
+        name, object = f"object.{name}", f"static {driver.holder} object{{}}; "
+    pointer = f"&{driver.holder}::{driver.function}" if object else f"&{name}"
+    made = f"{name}(std::forward<decltype(each)>(each)...)"
+    type = made.replace("object.", f"std::declval<{driver.holder}&>().", 1) if object else made
+    main = (
+        f"int main() {{ decltype(shown_for_tests::chosen({pointer}))::with<{driver.arguments}>("
+        f'"\\n{driver.mark} 0 ", [](auto &&...each) -> decltype({type}) '
+        f"{{ {object}return {made}; }}); }}"
+    )
     start, line, end = _CALL.rpartition("#line")
     before = f"{start}{lacking_nodes(driver.code, _NODES)}\n{line}{end}"
     return "\n".join([before + driver.code, "#undef main", _chosen(driver.arguments), main, ""])
@@ -179,14 +188,11 @@ def _chosen(count: int) -> str:
     names = [f"A{number}" for number in range(count)]
     classes = ", ".join(f"class {name}" for name in ("R", *names))
     listed = ", ".join(names)
-    forms = (
-        (classes, f"R (*called)({listed})"),
-        (f"class C, {classes}", f"R (C::*called)({listed})"),
-        (f"class C, {classes}", f"R (C::*called)({listed}) const"),
-    )
+    result = f"Signature<{', '.join(('R', *names))}>"
     templates = (
-        f"template <{types}> void chosen(const char *mark, {called}) {{ method(mark, called); }}"
-        for types, called in forms
+        f"template <{classes}> {result} chosen(R (*)({listed}));",
+        f"template <class C, {classes}> {result} chosen(R (C::*)({listed}));",
+        f"template <class C, {classes}> {result} chosen(R (C::*)({listed}) const);",
     )
     return "\n".join(["namespace shown_for_tests {", *templates, "}"])
 

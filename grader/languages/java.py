@@ -165,6 +165,7 @@ def _holder(code: str, expressions: tuple[str, ...]) -> str:
     return before[-1] if before else "Problem"
 
 
+_CLASS_OR_BRACE = re.compile(r"\b(?:class|interface|enum|record)\s+(?P<name>\w+)|[{}]")
 _CALL = driver_source("call.java")
 _NODES = {
     "ListNode": "class ListNode { int val; ListNode next; ListNode() {}"
@@ -179,13 +180,14 @@ _NODES = {
 def call(driver: CallDriver) -> str:
     """Read arguments as the parameters of the method want them, and show what it returns.
 
-    A method outside of any class is taken into one. What LeetCode imports stands in the first line.
+    The class may be inside another one. Without it, the method may be in any class, and a method
+    outside of all classes is taken into one. What LeetCode imports stands in the first line.
     """
     code = _PUBLIC_CLASS.sub(
         r"\1", _MAIN.sub("void mainOfTheAnswer(", _PACKAGE.sub("", driver.code))
     )
-    holder = driver.holder
-    if holder is None:
+    holder = ".".join(_classes_around(code, driver))
+    if not holder:
         holder, imports = "Solution", " ".join(_IMPORT.findall(code))
         code = f"{imports} class Solution {{ {_IMPORT.sub('', code)}\n}}"
     return (
@@ -196,6 +198,27 @@ def call(driver: CallDriver) -> str:
         .replace("{mark}", driver.mark)
         + lacking_nodes(driver.code, _NODES)
     )
+
+
+def _classes_around(code: str, driver: CallDriver) -> list[str]:
+    """Return the class whose method is called, after the classes that it is in; none if none is."""
+    bare = masked(code, _TEXT_OR_COMMENT)
+    wanted = rf"[\w>\]]\s+{re.escape(driver.function)}\s*\([^;{{}}]*\)[^;{{}}()]*\{{"
+    last = []
+    if driver.holder is not None:
+        wanted, last = rf"\bclass\s+{re.escape(driver.holder)}\b", [driver.holder]
+    found = re.search(wanted, bare)
+    around = list[str | None]()
+    name = None
+    for part in _CLASS_OR_BRACE.finditer(bare, 0, 0 if found is None else found.start()):
+        if part["name"]:
+            name = part["name"]
+        elif part[0] == "{":
+            around.append(name)
+            name = None
+        elif around:
+            around.pop()
+    return [each for each in around if each is not None] + last
 
 
 _TESTS = TranslatedTests(start="assert(", call="", name=re.compile(r"assert\((\w+)\("))

@@ -118,6 +118,13 @@ _NODE_CALLS = {
 }
 
 
+_OWN = (
+    "impl calls_for_tests::Read for {holder} {{"
+    " fn read(_: &calls_for_tests::Given) -> Self {{ {holder}{made} }} }}\n"
+)
+"""Makes the object whose method is called, as if it were an argument."""
+
+
 def call(driver: CallDriver) -> str:
     """Read arguments as the parameters of the function want them, and show what it returns."""
     code = _MAIN.sub(r"#[cfg(any())] \g<0>", driver.code)
@@ -126,7 +133,14 @@ def call(driver: CallDriver) -> str:
         called = f"{driver.holder}::{called}"
         if not re.search(rf"\b(?:struct|enum)\s+{driver.holder}\b", code):
             holder = f"struct {driver.holder};"  # LeetCode defines it
-    main = f'fn main() {{ calls_for_tests::call("{driver.mark}", {called}); }}'
+    own = ""
+    if driver.holder is not None and re.search(
+        rf"\bfn\s+{driver.function}\s*(?:<[^()]*>)?\s*\([^,()]*\bself\b", code
+    ):
+        made = "::new()" if re.search(r"\bfn\s+new\s*\(\s*\)", code) else " {}"
+        own = _OWN.format(holder=driver.holder, made=made)
+    call = "call_method" if own else "call"
+    main = f'{own}fn main() {{ calls_for_tests::{call}("{driver.mark}", {called}); }}'
     nodes = [source for name, source in _NODE_CALLS.items() if name in code]
     return "\n".join([code, holder, lacking_nodes(code, _NODES), _CALL, *nodes, main, ""])
 

@@ -206,6 +206,75 @@ def test_overloads_and_changed_streams_do_not_matter(grader: Grader, language: s
     assert report.verdict == "passed", report.feedback
 
 
+KINDS = {
+    "cpp": "tuple<optional<int>, array<string, 2>, multiset<char>> sortKinds(\n"
+    "    tuple<optional<int>, array<string, 2>, string_view> of, int times = 1) {\n"
+    "  auto [number, names, text] = of;\n"
+    "  return {number, names, multiset<char>(text.begin(), text.end())};\n}",
+    "java": "import java.util.*;\n\nclass Kind { /* } */ char brace = '}'; }\n\n"
+    "public class Sorter {\n  static class Solution {\n"
+    "    public List<Object> sortKinds(List<Object> of) {\n"
+    "      char[] text = ((String) of.get(2)).toCharArray();\n      Arrays.sort(text);\n"
+    "      return Arrays.asList(of.get(0), of.get(1), text);\n    }\n  }\n}",
+    "rust": "use std::collections::VecDeque;\nimpl Solution {\n"
+    "    pub fn sort_kinds(&self, of: (Option<i64>, [String; 2], String))\n"
+    "        -> (Option<i64>, VecDeque<String>, Vec<char>) {\n"
+    "        let mut text: Vec<char> = of.2.chars().collect();\n        text.sort();\n"
+    "        (of.0, VecDeque::from(of.1.to_vec()), text)\n    }\n}",
+}
+"""Functions of values that lack a name in JSON. Parameters with defaults, methods of an object and
+classes within classes may be called, too."""
+
+
+@pytest.mark.parametrize("language", KINDS)
+def test_values_of_kinds_that_json_lacks_arrive_and_come_back(
+    grader: Grader, language: str
+) -> None:
+    inputs: list[object] = [[[5, ["x", "y"], "cab"]], [[None, ["", "z"], ""]]]
+    outputs: list[object] = [[5, ["x", "y"], ["a", "b", "c"]], [None, ["", "z"], []]]
+    report = grade(grader, language, KINDS[language], "sortKinds", inputs, outputs)
+    assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        pytest.param(
+            "java",
+            "import java.util.*;\n\npublic class Halves {\n"
+            "  public static int half(int number) { return number / 2; }\n"
+            "  public static void main(String[] args) { System.out.println(half(3)); }\n}",
+            id="static method of another class",
+        ),
+        pytest.param(
+            "java",
+            "class Two { int two() { return 2; } }\n"
+            "int half(int number) { return number / new Two().two(); }",
+            id="method after a class",
+        ),
+        pytest.param(
+            "rust",
+            "struct Solution { by: i32 }\nimpl Solution {\n"
+            "    fn new() -> Self { Solution { by: 2 } }\n"
+            "    pub fn half(&mut self, number: i32) -> i32 { number / self.by }\n}",
+            id="method of an object that is made",
+        ),
+        pytest.param(
+            "cpp",
+            "class Solution {\n  vector<int> kept;\npublic:\n"
+            "  int& half(int number, int by = 2) {\n"
+            "    kept.push_back(number / by);\n    return kept[0];\n  }\n};",
+            id="parameter with a default",
+        ),
+    ],
+)
+def test_function_is_found_wherever_the_answer_has_it(
+    grader: Grader, language: str, code: str
+) -> None:
+    report = grade(grader, language, code, "half", [[5], [8]], [2, 4])
+    assert report.verdict == "passed", report.feedback
+
+
 def test_number_that_a_parameter_cannot_hold_is_not_changed(grader: Grader) -> None:
     code = "unsigned short same(unsigned short number) { return number; }"
     inputs: list[object] = [[65535], [65536], [-1], [2.5]]

@@ -105,9 +105,26 @@ template <class All> struct Many {
         out << ']';
     }
 };
+template <> struct Plain<std::string_view> {
+    static std::string_view read(Reader &in) { return *new std::string(in.quoted()); }
+    static void show(std::ostream &out, std::string_view text) { show_text(out, std::string(text)); }
+};
+template <class T> struct Plain<std::optional<T>> {
+    static std::optional<T> read(Reader &in) {
+        if (in.next() != 'n') return Plain<T>::read(in);
+        if (in.word() != "null") in.take(0);
+        return std::nullopt;
+    }
+    static void show(std::ostream &out, const std::optional<T> &value) {
+        if (value) Plain<T>::show(out, *value);
+        else out << "null";
+    }
+};
 template <class T> struct Plain<std::vector<T>> : Many<std::vector<T>> {};
 template <class T> struct Plain<std::set<T>> : Many<std::set<T>> {};
 template <class T> struct Plain<std::unordered_set<T>> : Many<std::unordered_set<T>> {};
+template <class T> struct Plain<std::multiset<T>> : Many<std::multiset<T>> {};
+template <class T> struct Plain<std::unordered_multiset<T>> : Many<std::unordered_multiset<T>> {};
 template <class T> struct Plain<std::deque<T>> : Many<std::deque<T>> {};
 template <class T> struct Plain<std::list<T>> : Many<std::list<T>> {};
 template <class Node, class = void> struct IsLinked : std::false_type {};
@@ -161,20 +178,48 @@ template <class Node> struct Plain<Node *> {
         out << ']';
     }
 };
-template <class A, class B> struct Plain<std::pair<A, B>> {
-    static std::pair<A, B> read(Reader &in) {
+template <class T, size_t N> struct Plain<std::array<T, N>> : Many<std::array<T, N>> {
+    static std::array<T, N> read(Reader &in) {
+        std::array<T, N> all;
         in.take('[');
-        A first = Plain<A>::read(in);
-        in.take(',');
-        B second = Plain<B>::read(in);
+        for (size_t at = 0; at < N; at++) {
+            if (at > 0) in.take(',');
+            all[at] = Plain<T>::read(in);
+        }
         in.take(']');
-        return {first, second};
-    }
-    static void show(std::ostream &out, const std::pair<A, B> &both) {
-        out << '['; Plain<A>::show(out, both.first);
-        out << ','; Plain<B>::show(out, both.second); out << ']';
+        return all;
     }
 };
+// Reads values of several types that have commas between them.
+struct Several {
+    Reader &in;
+    size_t number = 0;
+    template <class T> T read() {
+        if (number++ > 0) in.take(',');
+        return Plain<T>::read(in);
+    }
+};
+template <class All, class... T> struct Fixed {
+    static All read(Reader &in) {
+        in.take('[');
+        Several several{in};
+        All all{several.read<T>()...};
+        in.take(']');
+        return all;
+    }
+    static void show(std::ostream &out, const All &all) {
+        const char *between = "[";
+        auto item = [&](const auto &each) {
+            out << between;
+            between = ",";
+            Plain<std::decay_t<decltype(each)>>::show(out, each);
+        };
+        std::apply([&](const auto &...each) { (item(each), ...); }, all);
+        out << ']';
+    }
+};
+template <class A, class B> struct Plain<std::pair<A, B>> : Fixed<std::pair<A, B>, A, B> {};
+template <class... T> struct Plain<std::tuple<T...>> : Fixed<std::tuple<T...>, T...> {};
 template <class A, class B> struct Plain<std::map<A, B>> {
     static std::map<A, B> read(Reader &in) {
         std::map<A, B> all;
@@ -223,12 +268,8 @@ inline void line(const char *mark, const std::string &text) {
 template <class R, class... A, class F> void call(const char *mark, F called) {
     Reader in{{std::istreambuf_iterator<char>(std::cin), {}}};
     in.take('[');
-    [[maybe_unused]] size_t number = 0;
-    auto argument = [&](auto *type) {
-        if (number++ > 0) in.take(',');
-        return Plain<std::remove_pointer_t<decltype(type)>>::read(in);
-    };
-    std::tuple<std::decay_t<A>...> given{argument((std::decay_t<A> *)nullptr)...};
+    Several several{in};
+    std::tuple<std::decay_t<A>...> given{several.read<std::decay_t<A>>()...};
     in.take(']');
     auto run = [&](auto &...each) -> R { return called(static_cast<A>(each)...); };
     if constexpr (std::is_void_v<R>) {
@@ -242,18 +283,28 @@ template <class R, class... A, class F> void call(const char *mark, F called) {
         line(mark, out.str());
     }
 }
-template <class R, class C, class... A> void method(const char *mark, R (C::*called)(A...)) {
-    C object{};
-    call<R, A...>(mark, [&](A... each) -> R { return (object.*called)(std::forward<A>(each)...); });
+template <class R, class A, class F, size_t... I>
+void call_with_first(const char *mark, F called, std::index_sequence<I...>) {
+    // Others may have defaults.
+    if constexpr (std::is_invocable_v<F, std::tuple_element_t<I, A>...>) {
+        call<R, std::tuple_element_t<I, A>...>(mark, called);
+    } else {
+        throw std::invalid_argument("the function has other parameters than the case has arguments");
+    }
 }
-template <class R, class C, class... A> void method(const char *mark, R (C::*called)(A...) const) {
-    C object{};
-    call<R, A...>(mark, [&](A... each) -> R { return (object.*called)(std::forward<A>(each)...); });
-}
-template <class R, class... A> void method(const char *mark, R (*called)(A...)) {
-    call<R, A...>(mark, called);
-}
-template <class F> void chosen(const char *mark, F called) { method(mark, called); }
+template <class R, class... A> struct Signature {
+    template <size_t count, class F> static void with(const char *mark, F called) {
+        if constexpr (count < sizeof...(A)) {
+            call_with_first<R, std::tuple<A...>>(mark, called, std::make_index_sequence<count>());
+        } else {
+            call<R, A...>(mark, called);
+        }
+    }
+};
+template <class R, class... A> Signature<R, A...> any(R (*)(A...));
+template <class R, class C, class... A> Signature<R, A...> any(R (C::*)(A...));
+template <class R, class C, class... A> Signature<R, A...> any(R (C::*)(A...) const);
+template <class F> auto chosen(F called) -> decltype(any(called));
 }
 using namespace std;
 #define main main_of_the_answer

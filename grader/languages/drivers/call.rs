@@ -1,5 +1,5 @@
 mod calls_for_tests {
-    use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+    use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
     use std::hash::Hash;
 
     pub enum Given {
@@ -226,16 +226,21 @@ mod calls_for_tests {
         }
     }
 
-    impl<T: Read> Read for Vec<T> {
-        fn read(given: &Given) -> Self {
-            read_all(given)
-        }
+    macro_rules! collections {
+        ($($kind:ident $($bound:ident)*;)*) => {$(
+            impl<T: Read $(+ $bound)*> Read for $kind<T> {
+                fn read(given: &Given) -> Self {
+                    read_all(given)
+                }
+            }
+            impl<T: Show> Show for $kind<T> {
+                fn show(&self, out: &mut String) {
+                    show_all(self.iter(), out);
+                }
+            }
+        )*};
     }
-    impl<T: Show> Show for Vec<T> {
-        fn show(&self, out: &mut String) {
-            show_all(self.iter(), out);
-        }
-    }
+    collections!(Vec; VecDeque; LinkedList; HashSet Eq Hash; BTreeSet Ord; BinaryHeap Ord;);
     impl<T: Show> Show for [T] {
         fn show(&self, out: &mut String) {
             show_all(self.iter(), out);
@@ -246,38 +251,40 @@ mod calls_for_tests {
             show_all(self.iter(), out);
         }
     }
-    impl<T: Read + Eq + Hash> Read for HashSet<T> {
+    impl<T: Read, const N: usize> Read for [T; N] {
         fn read(given: &Given) -> Self {
-            read_all(given)
+            Vec::read(given).try_into().unwrap_or_else(|_| unfit())
         }
     }
-    impl<T: Show> Show for HashSet<T> {
-        fn show(&self, out: &mut String) {
-            show_all(self.iter(), out);
-        }
-    }
-    impl<T: Show> Show for BTreeSet<T> {
-        fn show(&self, out: &mut String) {
-            show_all(self.iter(), out);
-        }
-    }
-    impl<A: Show, B: Show> Show for (A, B) {
-        fn show(&self, out: &mut String) {
-            out.push('[');
-            self.0.show(out);
-            out.push(',');
-            self.1.show(out);
-            out.push(']');
-        }
-    }
-    impl<A: Read, B: Read> Read for (A, B) {
-        fn read(given: &Given) -> Self {
-            match given {
-                Given::List(all) if all.len() == 2 => (A::read(&all[0]), B::read(&all[1])),
-                _ => unfit(),
+    macro_rules! tuples {
+        ($($item:ident $number:tt)*) => {
+            impl<$($item: Show),*> Show for ($($item,)*) {
+                fn show(&self, out: &mut String) {
+                    let all: &[&dyn Fn(&mut String)] = &[$(&|out| self.$number.show(out)),*];
+                    out.push('[');
+                    for (number, show) in all.iter().enumerate() {
+                        if number > 0 {
+                            out.push(',');
+                        }
+                        show(out);
+                    }
+                    out.push(']');
+                }
             }
-        }
+            impl<$($item: Read),*> Read for ($($item,)*) {
+                fn read(given: &Given) -> Self {
+                    let count = 0 $(+ { let _ = $number; 1 })*;
+                    match given {
+                        Given::List(all) if all.len() == count => ($($item::read(&all[$number]),)*),
+                        _ => unfit(),
+                    }
+                }
+            }
+        };
     }
+    tuples!(A 0 B 1);
+    tuples!(A 0 B 1 C 2);
+    tuples!(A 0 B 1 C 2 D 3);
 
     fn read_map<A: Read, B: Read, All: FromIterator<(A, B)>>(given: &Given) -> All {
         let key = |name: &String| match std::any::type_name::<A>() {
@@ -337,21 +344,16 @@ mod calls_for_tests {
             Box::leak(Vec::read(given).into_boxed_slice())
         }
     }
-    macro_rules! references {
-        ($($kind:ty, $($item:ident)?;)*) => {$(
-            impl$(<$item: Read>)? Read for &'static $kind {
-                fn read(given: &Given) -> Self {
-                    Box::leak(Box::new(Read::read(given)))
-                }
-            }
-            impl$(<$item: Read>)? Read for &'static mut $kind {
-                fn read(given: &Given) -> Self {
-                    Box::leak(Box::new(Read::read(given)))
-                }
-            }
-        )*};
+    impl<T: Read> Read for &'static T {
+        fn read(given: &Given) -> Self {
+            Box::leak(Box::new(T::read(given)))
+        }
     }
-    references!(Vec<T>, T; String,;);
+    impl<T: Read> Read for &'static mut T {
+        fn read(given: &Given) -> Self {
+            Box::leak(Box::new(T::read(given)))
+        }
+    }
 
     pub trait Call<Parameters> {
         fn call(self, given: &[Given], out: &mut String);
@@ -382,16 +384,28 @@ mod calls_for_tests {
     calls!(A 0 B 1 C 2 D 3 E 4 G 5);
     calls!(A 0 B 1 C 2 D 3 E 4 G 5 H 6);
 
-    pub fn call<Parameters>(mark: &str, called: impl Call<Parameters>) {
+    fn given() -> Vec<Given> {
         let mut text = String::new();
         std::io::Read::read_to_string(&mut std::io::stdin(), &mut text).unwrap();
         text.push(' ');
-        let given = Reader { text: text.chars().collect(), at: 0 }.value();
-        let mut out = String::new();
-        match given {
-            Given::List(all) => called.call(&all, &mut out),
+        match (Reader { text: text.chars().collect(), at: 0 }).value() {
+            Given::List(all) => all,
             _ => unfit(),
         }
+    }
+
+    #[allow(unused)]
+    pub fn call<Parameters>(mark: &str, called: impl Call<Parameters>) {
+        let mut out = String::new();
+        called.call(&given(), &mut out);
+        println!("\n{} 0 {}", mark, out);
+    }
+
+    #[allow(unused)]
+    pub fn call_method<Parameters>(mark: &str, called: impl Call<Parameters>) {
+        let (mut all, mut out) = (given(), String::new());
+        all.insert(0, Given::Word(String::new()));
+        called.call(&all, &mut out);
         println!("\n{} 0 {}", mark, out);
     }
 }
