@@ -86,6 +86,13 @@ def slot(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slot]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def jail(native_sandbox: Sandbox) -> Iterator[Slot]:
+    """A real slot, which runs pytest faster than this process does."""
+    with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
+        yield opened
+
+
 def count_paid(slot: Slot, suite: Suite, code: str, tries: int) -> int:
     """Count how often some case of a forgery passes."""
     paid = 0
@@ -316,7 +323,7 @@ def test_how_many_runs_a_verdict_takes(slot: Slot, code: str, most: int) -> None
     assert sorted(counts)[10] <= most
 
 
-def test_rows_that_the_source_does_not_tell_are_run_as_they_are(slot: Slot) -> None:
+def test_rows_that_the_source_does_not_tell_are_run_as_they_are(jail: Slot) -> None:
     module = (
         "import pytest\nfrom solution import square\n\n"
         "@pytest.fixture(params=[1, 2])\ndef times(request):\n    return request.param\n\n"
@@ -325,14 +332,14 @@ def test_rows_that_the_source_does_not_tell_are_run_as_they_are(slot: Slot) -> N
         "def test_name():\n    assert square.__name__ == 'square'\n"
     )
     suite = Suite(right="", module=module)
-    graded = grade(slot, suite, "def square(n): return n * n")
+    graded = grade(jail, suite, "def square(n): return n * n")
     assert len(passed(graded.cases)) == len(graded.cases) == 5
     assert graded.integrity is Integrity.SHARED
-    wrong = grade(slot, suite, "def square(n): return n")
+    wrong = grade(jail, suite, "def square(n): return n")
     assert passed(wrong.cases) == {"test_solution.py::test_name"}
 
 
-def test_report_of_a_failure_has_the_suite_as_it_is(slot: Slot) -> None:
+def test_report_of_a_failure_has_the_suite_as_it_is(jail: Slot) -> None:
     module = (
         "import pytest\nfrom solution import square\n\n"
         "@pytest.mark.parametrize(('n', 'want'), [(2, 4), (3, 9), (5, 25)])\n"
@@ -341,7 +348,7 @@ def test_report_of_a_failure_has_the_suite_as_it_is(slot: Slot) -> None:
     ids = {f"test_solution.py::test_square[{n}-{n * n}]" for n in (2, 3, 5)}
     for code in ("class N(int): ...\ndef square(n): return N(n)", "def square(n): return missing"):
         for _ in range(6):
-            graded = grade(slot, Suite(right="", module=module), code)
+            graded = grade(jail, Suite(right="", module=module), code)
             assert {case.id for case in graded.cases} == ids
             for case in graded.cases:
                 assert case.evidence is not None
@@ -361,14 +368,13 @@ def square(n): return Any()
 """Adds a row, so that the position of a case no longer tells which row it has."""
 
 
-def test_rows_that_the_submission_adds_are_not_believed(native_sandbox: Sandbox) -> None:
+def test_rows_that_the_submission_adds_are_not_believed(jail: Slot) -> None:
     module = (
         "import pytest\nfrom solution import square\n\n"
         "@pytest.mark.parametrize('n, want', [(2, 4), (3, 9)])\n"
         "def test_square(n, want):\n    assert square(n) == want\n"
     )
-    with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
-        graded = grade(opened, Suite(right="", module=module), ADDING)
+    graded = grade(jail, Suite(right="", module=module), ADDING)
     assert len(graded.cases) == 3
     assert not passed(graded.cases)
 
@@ -441,14 +447,14 @@ def test_oracle():
         "tests['want'].__code__ = (lambda number: 0).__code__; return 0",
     ],
 )
-def test_values_that_the_tests_have_are_no_answers(slot: Slot, look: str) -> None:
-    graded = grade(slot, Suite(right="", module=SHARED), USES.format(look=look))
+def test_values_that_the_tests_have_are_no_answers(jail: Slot, look: str) -> None:
+    graded = grade(jail, Suite(right="", module=SHARED), USES.format(look=look))
     assert graded.tampered or not passed(graded.cases)
 
 
-def test_right_program_passes_tests_that_share_what_they_expect(slot: Slot) -> None:
+def test_right_program_passes_tests_that_share_what_they_expect(jail: Slot) -> None:
     right = USES.format(look="return self.number ** 2")
-    graded = grade(slot, Suite(right="", module=SHARED), right)
+    graded = grade(jail, Suite(right="", module=SHARED), right)
     assert {case.verdict for case in graded.cases} == {Verdict.PASSED}
     assert graded.integrity is Integrity.CONFIRMED
 
@@ -470,12 +476,12 @@ class Half:
 
 
 @pytest.mark.parametrize("first", ["None", "7"])
-def test_rows_with_equal_ids_are_numbered_as_in_the_suite_as_it_is(slot: Slot, first: str) -> None:
+def test_rows_with_equal_ids_are_numbered_as_in_the_suite_as_it_is(jail: Slot, first: str) -> None:
     module = ROWS.format(first=first)
     ids = [f"test_half[{first}-x0]", f"test_half[{first}-x1]", "test_half[2-1]"]
     ids += ["test_half[True-y0]", f"test_half[{first}-x2]", "test_half[4-2]", "test_half[True-y1]"]
     for _ in range(4):
-        graded = grade(slot, Suite(right="", module=module), HALF)
+        graded = grade(jail, Suite(right="", module=module), HALF)
         assert [case.id.partition("::")[2] for case in graded.cases] == ids
         assert graded.integrity is Integrity.CONFIRMED
 
@@ -506,16 +512,16 @@ def square(number):
 @pytest.mark.parametrize("poser", ["Box", "Other"])
 @pytest.mark.parametrize("sides", [("self.want", "square(3)"), ("square(3)", "self.want")])
 def test_object_that_equals_everything_fails_on_either_side(
-    slot: Slot, sides: tuple[str, str], poser: str
+    jail: Slot, sides: tuple[str, str], poser: str
 ) -> None:
     suite = Suite(right="", module=STORED.format(left=sides[0], right=sides[1]))
     equal = {"Box": "NotImplemented", "Other": "NotImplemented", poser: "True"}
     poses = BOXES.format(equal=equal["Box"], other_equal=equal["Other"], result="Other()")
-    tries = [grade(slot, suite, poses) for _ in range(5)]
+    tries = [grade(jail, suite, poses) for _ in range(5)]
     assert any(graded.tampered or not passed(graded.cases) for graded in tries)
     same = "isinstance(other, Box) and self.value == other.value"
     right = BOXES.format(equal=same, other_equal="NotImplemented", result="Box(number * number)")
-    graded = grade(slot, suite, right)
+    graded = grade(jail, suite, right)
     assert passed(graded.cases)
     assert not graded.tampered
 
@@ -541,14 +547,14 @@ IMPORT_STACK = "import unittest, math, pytest\nfrom solution import Stack\n"
         "with pytest.warns(UserWarning):\n        assert stack.warn() == 2",
     ],
 )
-def test_pass_is_shared_if_an_assertion_beside_others_cannot_show_it(slot: Slot, more: str) -> None:
+def test_pass_is_shared_if_an_assertion_beside_others_cannot_show_it(jail: Slot, more: str) -> None:
     test = (
         "def test_stack():\n    stack = Stack([5])\n    stack.push(6)\n    assert stack[1] == 6\n"
     )
     confirmed = Suite(right=STACK, module=IMPORT_STACK + test)
     shared = Suite(right=STACK, module=f"{IMPORT_STACK}{test}    {more}\n")
 
-    assert grade(slot, confirmed, STACK).integrity is Integrity.CONFIRMED
-    graded = grade(slot, shared, STACK)
+    assert grade(jail, confirmed, STACK).integrity is Integrity.CONFIRMED
+    graded = grade(jail, shared, STACK)
     assert {case.verdict for case in graded.cases} == {Verdict.PASSED}
     assert graded.integrity is Integrity.SHARED

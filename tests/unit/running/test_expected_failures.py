@@ -5,8 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from grader.sandbox.contract import Slot
-from tests.fake.backend import FakeSandbox
+from grader.sandbox.contract import Sandbox, Slot
 from tests.hostile.judged_suites import Suite, grade, passed, verdicts
 
 MODULE = """
@@ -32,10 +31,10 @@ class TestRoot(unittest.TestCase):
 """
 
 
-@pytest.fixture
-def slot() -> Iterator[Slot]:
-    """A slot without a sandbox."""
-    with closing(FakeSandbox().open_slot(image="python", memory_bytes=256 << 20)) as opened:
+@pytest.fixture(scope="module")
+def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
+    """A slot of this machine."""
+    with closing(native_sandbox.open_slot(image="python", memory_bytes=256 << 20)) as opened:
         yield opened
 
 
