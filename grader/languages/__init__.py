@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from grader.languages.language import (
     COMPILE_LIMITS,
@@ -193,10 +194,16 @@ def of_file(path: str) -> str | None:
 
 
 def missing(found: Iterable[Language]) -> dict[str, str]:
-    """Return the programs that this machine lacks for some languages, with their packages."""
+    """Return what this machine lacks for some languages: programs and files, with packages."""
     return {
         program: package
         for language in found
         for program, package in language.packages.items()
-        if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None
+        if not _has(program)
     }
+
+
+def _has(program: str) -> bool:
+    if "/" in program:
+        return Path(program).is_file()
+    return shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is not None

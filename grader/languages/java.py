@@ -537,10 +537,11 @@ LANGUAGES = (
                 *(f"java{blank}{of}" for of in (6, 7, 8, 11, 17, 21) for blank in ("", " ")),
             )
         ),
-        # Rows of MultiPL-E import the library.
+        # Without the library, rows of MultiPL-E do not compile, whatever is submitted.
         packages={
-            "javac": "default-jdk-headless libjavatuples-java",
+            "javac": "default-jdk-headless",
             "java": "default-jdk-headless",
+            _TUPLES: "libjavatuples-java",
         },
         folders=("/etc/java-*", "/usr/share/java"),
         source="Main.java",

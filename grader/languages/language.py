@@ -474,7 +474,7 @@ class Language:
     """Names that its fences share with another language, in lower case, such as `python` in one
     that is another version of Python."""
     packages: Mapping[str, str]
-    """The programs that it needs, each with its Debian package."""
+    """The programs that it needs, and paths of other files, each with its Debian package."""
     folders: tuple[str, ...] = ()
     """Patterns of folders that these programs need, besides /usr/bin and /usr/lib."""
     source: str

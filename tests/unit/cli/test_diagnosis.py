@@ -28,6 +28,16 @@ from grader.cli.machine import Diagnostic, DiagnosticStatus, find_packages
             ),
             id="missing",
         ),
+        pytest.param(
+            {"sh": "dash", "/no/such/library.jar": "libsuch-java"},
+            Diagnostic(
+                name="C",
+                health=DiagnosticStatus.WARNING,
+                state="missing: /no/such/library.jar",
+                remedy="to grade C: apt-get install libsuch-java",
+            ),
+            id="missing library",
+        ),
     ],
 )
 def test_missing_language_names_its_packages(
