@@ -193,7 +193,25 @@ class Chooser:
         if self._wanted.is_program and not candidate.reading.acts:
             # It would print nothing by itself; perhaps a later block uses what it defines.
             return self._driver() or self._block_choice(Grade.WHOLE, candidate)
+        if not self._wanted.is_program:
+            return self._with_users(candidate)
         return self._block_choice(Grade.WHOLE, candidate)
+
+    def _with_users(self, candidate: _Candidate) -> Choice:
+        """Return a whole block, together with blocks that only define what uses its names."""
+        choice = self._block_choice(Grade.WHOLE, candidate)
+        codes, bound = [candidate.reading.code], candidate.reading.bound
+        for other in self._read_blocks(all_of_them=True)[::-1]:
+            new, missing = other.reading.bound, other.reading.missing
+            uses = new and missing and missing <= bound and not new & bound
+            if uses and self._may_be_used(other) and not other.reading.acts:
+                codes.append(other.reading.code)
+                bound |= new
+        reading = self._reader.read("\n\n".join(codes)) if codes[1:] else candidate.reading
+        if not codes[1:] or not reading.valid:
+            return choice
+        note = f"{choice.note.removesuffix('.')}, with blocks that use what it defines."
+        return replace(choice, note=note, reading=reading)
 
     def _driver(self) -> Choice | None:
         """Return the last block that does something, with what it uses of other blocks."""

@@ -93,6 +93,33 @@ def test_example_of_use_stays_out_if_tests_import_the_code() -> None:
     assert found(HELPER, "print(helper(int(input())))", entry_point=None) == f"{HELPER}"
 
 
+@pytest.mark.parametrize(
+    ("blocks", "code"),
+    [
+        pytest.param((HELPER, USER), f"{HELPER}\n\n{USER}", id="later"),
+        pytest.param((USER, HELPER), f"{HELPER}\n\n{USER}", id="earlier"),
+        pytest.param(
+            (HELPER, USER, "def other(x):\n    return solve(x)"),
+            f"{HELPER}\n\n{USER}\n\ndef other(x):\n    return solve(x)",
+            id="in turn",
+        ),
+        pytest.param((HELPER, f"{USER}\n{MAIN}"), HELPER, id="what acts stays out"),
+        pytest.param(
+            (f"{HELPER}\ndef solve(x):\n    return 0", USER),
+            f"{HELPER}\ndef solve(x):\n    return 0",
+            id="a part that is shown again",
+        ),
+        pytest.param(
+            (USER, "def solve(x):\n    return x"), "def solve(x):\n    return x", id="draft"
+        ),
+    ],
+)
+def test_definitions_that_use_a_whole_block_are_kept_if_any_may_be_tested(
+    blocks: tuple[str, ...], code: str
+) -> None:
+    assert found(*blocks, entry_point=None) == code
+
+
 def test_note_says_that_blocks_were_joined() -> None:
     note = extract(text_of(HELPER, USER), entry_point="solve").note
     assert note.endswith(
