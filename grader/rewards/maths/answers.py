@@ -19,6 +19,7 @@ _MAX_MARKS = 200
 """The most marks of one kind that are examined: the last or the first ones."""
 
 _BOX = re.compile(r"\\(?:f?boxed|fbox)\s*(\{|(?=[\w-])|\Z)")
+_JOINT = re.compile(r"[$\s]*(?:\\text\{)?\s*(?:,|,?\s*(?:and|or))\s*\}?[$\s]*")
 _BARE = re.compile(r"-?\w+")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _HASHES = re.compile(r"(?<!#)#{4}(?!#)[ \t]*(.*?)(?=</answer>|$)", re.MULTILINE | re.IGNORECASE)
@@ -31,7 +32,7 @@ _PHRASE = re.compile(
     r"(?:(?:\bis\b|\bare\b|\bwas\b|\bequals\b|\bwould be\b|\bwill be\b|\bmust be\b|[:=\uff1a])"
     r"[*_ \t]*)+(?:(?:therefore|thus|simply|indeed|exactly|equal to|given by)\b[ \t:]*)?"
     r"|^[#*_ \t]*(?:the[ \t]+)?(?:final[ \t]+)?answer[*_ \t]*$"
-    r"|\u7b54\u6848[ \t]*(?:[\u662f\u4e3a:\uff1a][ \t]*)+",
+    r"|\u7b54\u6848[ \t]*(?:\u5e94\u8be5?)?(?:[\u662f\u4e3a\u9009:\uff1a][ \t]*)+",
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE_END = re.compile(
@@ -161,20 +162,29 @@ def _within(text: str, *finders: _Finder) -> str | None:
 
 
 def _boxes(text: str, pick: AnswerPick) -> Iterator[_Mark]:
+    r"""Yield the boxes; those that a comma, "and" or "or" joins are one answer, once each."""
     found = _matches(_BOX, text, pick)
     closings = _closings(text) if found else {}
+    start, end, contents = 0, 0, list[str]()
     for match in found:
+        if contents and not _JOINT.fullmatch(text, end, match.start()):
+            yield _Mark(start=start, end=end, text=_listed(contents), place="the box")
+            contents = []
+        start = start if contents else match.start()
         bare = None if match[1] else _BARE.match(text, match.end())
-        if bare:
-            yield _Mark(start=match.start(), end=bare.end(), text=bare[0], place="the box")
+        closing = closings.get(match.end() - 1) if match[1] else None
+        if not bare and closing is None:
+            yield _Mark(start=start, end=len(text), text=None, place="the box")
+            contents = []
             continue
-        end = closings.get(match.end() - 1) if match[1] else None
-        yield _Mark(
-            start=match.start(),
-            end=len(text) if end is None else end,
-            text=None if end is None else text[match.end() : end].strip(),
-            place="the box",
-        )
+        end = bare.end() if bare else (closing or 0) + 1
+        contents.append(bare[0] if bare else text[match.end() : end - 1].strip())
+    if contents:
+        yield _Mark(start=start, end=end, text=_listed(contents), place="the box")
+
+
+def _listed(contents: list[str]) -> str:
+    return ", ".join(dict.fromkeys(contents))
 
 
 def _closings(text: str) -> dict[int, int]:

@@ -38,7 +38,11 @@ _GREEK = dict(
     )
 )
 _GREEK_LETTERS = str.maketrans({letter: f"\\{name} " for letter, name in _GREEK.items()})
-_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+_CHARACTERS: dict[int, int | None] = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys((*range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060, 0xFEFF)),
+}
+"""Full-width characters as ASCII, and those without width, which are removed."""
 _SUBSCRIPTS = {0x2080 + digit: str(digit) for digit in range(10)}
 _SUBSCRIPT = re.compile(r"[\u2080-\u2089]+")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
@@ -56,6 +60,9 @@ _SPACE = re.compile(
 _TEMPERATURE = re.compile(rf" degrees\s*(?:{_TEXT_COMMANDS}\s*\{{)?\s*([CF])\b\s*\}}?")
 _SCALES = {"C": "celsius", "F": "fahrenheit"}
 _TEXT = re.compile(rf"{_TEXT_COMMANDS}\s*\{{([^{{}}]*)\}}")
+_HTML = re.compile(r"<(b|i|u|strong|em|p)>(.*?)</\1>", re.DOTALL)
+_IN_WORDS = re.compile(r"(?<=\d)\s+\([a-z][a-z -]+\)$")
+"""A number again in words: "5 (five)"."""
 _MICRO = re.compile(
     r"(?<=[\d\s}{~,])(?:\u00b5|\u03bc|\\mu(?![a-zA-Z]))\s*(\\(?:text|mathrm)\s*\{\s*)?"
     r"(?=(?:mol|[mgsAVFWLlCJNTH])(?![a-zA-Z]))"
@@ -103,12 +110,14 @@ _BELOW = re.compile(rf"(\\frac\s*(?:\{{[^{{}}]*\}}|\d))\s*({_SYMBOL})")
 _CONDITION = re.compile(r"(?<=\S)[\s,]*\(([a-zA-Z]\s*\\in(?![a-zA-Z])[^()]*)\)$")
 _PREAMBLE = re.compile(
     r"^(?:the\s+)?(?:final\s+)?answer\s*(?:\bis\b|:)[\s:]*|^(?:approximately|approx\.?|about|roughly)\s+"
+    r"|^the [a-z ]{2,60} (?:is|are|equals)\s+(?=[-+]?[\d.$\\(\[])"
     r"|^(?:for\s+)?all\s+(?=[a-zA-Z]\s*(?:[<>]|\\(?:le|ge|ne|in)\b))",
     re.IGNORECASE,
 )
 _LG = re.compile(r"\\lg(?![a-zA-Z])")
-_END = re.compile(r"(?:[\s.,;:*_`]|\\(?:\[[\d.]+ ?[a-z]{2}\])?)+$")
-"""Also what is left of `\\ ` at the end of a text whose blanks were removed."""
+_EMOJI = r"\u2190-\u21ff\u2600-\u27bf\ufe0f\U0001f000-\U0001faff"
+_END = re.compile(rf"(?:[\s.,;:*_`{_EMOJI}]|\\(?:\[[\d.]+ ?[a-z]{{2}}\])?)+$")
+"""Also emojis, and what is left of `\\ ` at the end of a text whose blanks were removed."""
 
 
 def clean(text: str) -> str:
@@ -116,7 +125,7 @@ def clean(text: str) -> str:
 
     Words in text mode after a value become `\unit{...}`, because they are not variables.
     """
-    text = text.translate(_FULL_WIDTH)
+    text = _HTML.sub(r"\2", text.translate(_CHARACTERS))
     text = _SUBSCRIPT.sub(lambda m: "_{" + m[0].translate(_SUBSCRIPTS) + "}", text)
     text = _OHM.sub(r"\1ohm", _MICRO.sub(lambda m: f"{m[1] or ''}u", text))
     text = _SUPERSCRIPT.sub(lambda m: "^{" + m[0].translate(_SUPERSCRIPTS) + "}", text)
@@ -141,6 +150,7 @@ def clean(text: str) -> str:
             break
     text = " ".join(_SPACE.sub(" ", _REMOVED.sub("", text)).split())
     text = text if text.endswith(DOTS) else _END.sub("", text)
+    text = _IN_WORDS.sub("", text)
     text = _MODULUS.sub(lambda m: f" \\pmod{{{m[1] or m[2]}}}", text)
     text = _CONDITION.sub(r", \1", _BASE.sub(r"\1_{\2}", text))
     return _PREAMBLE.sub("", text.lstrip(" ,;:*_`"))

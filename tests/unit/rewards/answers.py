@@ -236,4 +236,21 @@ ANSWERS: tuple[tuple[str, str, str], ...] = (
     ("So the correct choice is **B**.", "C", WRONG),
     ("One option is to count.", "B", NONE),
     ("\\boxed{__import__('os').system('true')}", "1", WRONG),
+    # ---- several boxes of one answer
+    ("\\boxed{4} and \\boxed{5}", "4, 5", RIGHT),
+    ("$\\boxed{4}$, $\\boxed{5}$", "5, 4", RIGHT),
+    ("\\boxed{4} or \\boxed{5}", "5", WRONG),
+    ("\\boxed{4}, \\boxed{4}.", "4", RIGHT),
+    ("\\boxed{4}. No: \\boxed{5}", "5", RIGHT),
+    ("\\boxed{(1, 2)} and \\boxed{(2, 1)}", "(2, 1), (1, 2)", RIGHT),
+    # ---- what stands around an answer
+    ("The answer is 42 (forty-two).", "42", RIGHT),
+    ("The answer is 42 (forty-two).", "43", WRONG),
+    ("Final answer: 42 \u2705", "42", RIGHT),
+    ("\\boxed{4\u200b2}", "42", RIGHT),
+    ("<answer>The total cost is 42.</answer>", "42", RIGHT),
+    ("<answer>The total cost is 42.</answer>", "43", WRONG),
+    ("<answer><b>42</b></answer>", "42", RIGHT),
+    ("\u56e0\u6b64\uff0c\u7b54\u6848\u9009 C\u3002", "C", RIGHT),
+    ("\u7b54\u6848\u5e94\u4e3a 42\u3002", "42", RIGHT),
 )  # fmt: skip
