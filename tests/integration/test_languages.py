@@ -1,6 +1,7 @@
-"""Small programs in every language, each with the verdict that it must get in a native jail.
+"""Small programs in every language, each with the verdict that it must get on either backend.
 
 tests/languages/LANGUAGE.toml has them: all are given two numbers and should print their sum.
+In Docker, CI runs those in C, and `make test-slow` those in each language whose image is built.
 `verdicts` are the ones that will do, where it depends on the machine which limit is hit first.
 """
 
@@ -85,15 +86,23 @@ def docker_grader(docker_sandbox: object) -> Iterator[Grader]:
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("name", [name for language, name in programs() if language == "c"])
-def test_program_gets_its_verdict_in_a_container(docker_grader: Grader, name: str) -> None:
-    submission = Submission(
-        id="program", completion=programs()["c", name]["code"], suite=suite_of("c")
-    )
+@pytest.mark.parametrize(
+    ("language", "name"),
+    [
+        pytest.param(*key, id="-".join(key), marks=[] if key[0] == "c" else [pytest.mark.slow])
+        for key in programs()
+    ],
+)
+def test_program_gets_its_verdict_in_a_container(
+    docker_grader: Grader, language: str, name: str
+) -> None:
+    program = programs()[language, name]
+    submission = Submission(id="program", completion=program["code"], suite=suite_of(language))
     report = docker_grader.grade(submission)
     if not report.graded and "images build" in report.feedback:
-        missing("The sandbox image of C", report.feedback)
-    assert report.verdict in programs()["c", name]["verdicts"], report.feedback
+        missing(f"The sandbox image of {language}", report.feedback)
+    assert report.verdict in program["verdicts"], report.feedback
+    assert program.get("feedback", "") in report.feedback
 
 
 def test_every_language_has_programs_that_are_right_and_wrong() -> None:
