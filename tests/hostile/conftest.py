@@ -113,6 +113,22 @@ print(json.dumps({
 """
 
 
+_ON_RUNNERS = (
+    "test_judging_programs",
+    "test_standing",
+    "test_standing_pytest",
+    "test_standing_poisons",
+)
+"""Modules that attack only the runners, which are the same Python in either backend."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave attacks on the runners in a container to `make test-slow`."""
+    for item in items:
+        if item.path.stem in _ON_RUNNERS and item.get_closest_marker("docker"):
+            item.add_marker(pytest.mark.slow)
+
+
 # ---------------------------------------------------------------- slots
 
 
