@@ -197,10 +197,10 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     ("caller", "ending"),
     [
         *product(["library"], ["exception-in-thread", "SIGINT"]),
-        ("openrlhf", "exception"),
         ("verl", "SIGINT"),
         *slow(
             *product(["library"], [each for each in ORDERLY if each in OTHERS]),
+            ("openrlhf", "exception"),
             ("openrlhf-loop", "SIGINT"),
         ),
     ],
@@ -249,9 +249,10 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     ("caller", "ending"),
     [
         *product(["library"], EACH_KIND),
-        ("openrlhf", "exception"),
         ("verl", "SIGINT"),
-        *slow(*product(["library"], OTHERS), ("openrlhf-loop", "SIGINT")),
+        *slow(
+            *product(["library"], OTHERS), ("openrlhf", "exception"), ("openrlhf-loop", "SIGINT")
+        ),
     ],
 )
 def test_process_at_a_service_ends_soon_and_takes_its_submissions_along(
