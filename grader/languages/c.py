@@ -88,8 +88,10 @@ def program_of(values: ValueDriver, form: str, *, path: str, show: str, driver: 
     if values.around and not values.code:
         # The code of an exercise is a file beside the tests, which include it themselves.
         return statements.replace(EXERCISE_HEAD, show + driver)
-    before = f'{show}#define main main_of_the_answer\n#line 1 "{path}"\n'
-    # Tests are written for the names that the problem's own code makes known.
+    # Answers and tests are written for the names that the problem's own code makes known. An answer
+    # with `std::` must do without `using namespace std`, which could make its own names ambiguous.
+    head = "" if re.search(r"\bstd::|\busing\b", values.code) else f"{values.head}\n"
+    before = f'{show}{head}#define main main_of_the_answer\n#line 1 "{path}"\n'
     return "\n".join([before + values.code, "#undef main", values.head, statements])
 
 

@@ -75,6 +75,7 @@ def _usable(name: str) -> str:
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+[\w.* \t]+;", re.MULTILINE)
 _CLASS = re.compile(r"\bclass\b")
 _NAMED = re.compile(r"\bclass\s+Problem\b")
+_MAIN_OF_TESTS = re.compile(r"\bclass\s+Main\b")
 _PUBLIC_CLASS = re.compile(r"^([ \t]*)public[ \t]+(?=(?:final[ \t]+)?class\b)", re.MULTILINE)
 _SHOW = """
     static String shownForTests(Object value) {
@@ -136,6 +137,8 @@ def show(values: ValueDriver) -> str:
         tests = values.statements('ShownForTests.line("\\n{mark} {number} ", {expression})')
         return f"{tests}\n{_EXERCISE_DRIVER}"
     code = _PUBLIC_CLASS.sub(r"\1", _MAIN.sub("void mainOfTheAnswer(", values.code))
+    if any(_MAIN_OF_TESTS.search(part) for part in values.around):
+        code = re.sub(r"\bMain\b", "MainOfTheAnswer", code)
     if not _NAMED.search(code) and not _CLASS.search(code):
         code = f"class Problem {{ {code}\n}}"
     code = " ".join(values.head.split("\n")) + code

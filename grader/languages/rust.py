@@ -95,8 +95,11 @@ def show(values: ValueDriver) -> str:
     )
     if not values.around:
         statements = f"fn main() {{\n{statements}\n}}"
+    uses = "\n".join(f"pub {use}" for use in _ABSENT.sub("", values.head).splitlines() if use)
+    # Names that the problem makes known give way to those of the answer.
+    head = f"mod head_for_tests {{\n{uses}\n}}\nuse head_for_tests::*;"
     # The submission of an exercise is a file beside the tests.
-    return "\n".join([code or _EXERCISE_DRIVER, _SHOW, statements])
+    return "\n".join([code or _EXERCISE_DRIVER, head if uses else "", _SHOW, statements])
 
 
 _CALL = driver_source("call.rs")

@@ -152,3 +152,59 @@ def test_php_compares_numbers_as_loosely_as_its_tests(
     suite = replace(parse_label(label), reference=None)
     report = grader.grade(Submission(id="0", completion=label["canonical_solution"], suite=suite))
     assert report.verdict == verdict, report.feedback
+
+
+WITHOUT_IMPORTS = {
+    "cpp": (
+        "#include <vector>\n#include <string>\nusing namespace std;\n"
+        "vector<string> repeated(vector<string> all) {\n",
+        "vector<string> repeated(vector<string> all) {\n"
+        "    vector<string> twice = all;\n    for (string& each : all) twice.push_back(each);\n"
+        "    return twice;\n}",
+        'int main() {\n    assert(repeated({"a"}) == vector<string>({"a", "a"}));\n}\n',
+    ),
+    "c": (
+        "#include <stdbool.h>\n#include <string.h>\nbool repeated(const char *all) {\n",
+        "bool repeated(const char *all) {\n"
+        "    size_t half = strlen(all) / 2;\n    return !strncmp(all, all + half, half);\n}",
+        'int main() {\n    assert(repeated("abab") == true);\n}\n',
+    ),
+    "rust": (
+        "use std::{cmp::max, collections::{HashMap, HashSet}};\nuse rand::Rng;\n"
+        "fn repeated(all: Vec<i32>) -> HashMap<i32, i32> {\n",
+        "use std::collections::HashSet;\n\nfn max(a: i32, b: i32) -> i32 {\n    a + b\n}\n\n"
+        "fn repeated(all: Vec<i32>) -> HashMap<i32, i32> {\n"
+        "    let ones: HashSet<i32> = all.iter().copied().collect();\n"
+        "    ones.into_iter().map(|one| (one, max(one, one))).collect()\n}",
+        "#[cfg(test)]\nmod tests {\n    use super::*;\n    #[test]\n    fn test_repeated() {\n"
+        "        assert_eq!(repeated(vec![4]), HashMap::from([(4, 8)]));\n    }\n}\n",
+    ),
+}
+"""The beginning of a function with what it imports, an answer without that, and a test."""
+
+
+@pytest.mark.parametrize("language", WITHOUT_IMPORTS)
+def test_answer_may_leave_out_what_the_problem_imports(grader: Grader, language: str) -> None:
+    need(language)
+    prompt, answer, test = WITHOUT_IMPORTS[language]
+    label = {
+        **LABELS[language],
+        "prompt": prompt,
+        "canonical_solution": answer,
+        "test": test,
+        "entry_point": "repeated",
+    }
+    suite = replace(parse_label(label), reference=None)
+    completion = f"```{language}\n{answer}\n```"
+    report = grader.grade(Submission(id="0", completion=completion, suite=suite))
+    assert report.verdict == "passed", report.feedback
+
+
+def test_answer_in_java_may_have_a_class_as_the_tests_have(grader: Grader) -> None:
+    need("java")
+    suite = parse_label(JAVA)
+    own = "\n\nclass Main {\n    public static void main(String[] args) { new Main(); }\n}\n"
+    code = f"{suite.prompt}{JAVA['canonical_solution']}{own}"
+    completion = f"```java\n{code}\n```"
+    report = grader.grade(Submission(id="0", completion=completion, suite=suite))
+    assert report.verdict == "passed", report.feedback

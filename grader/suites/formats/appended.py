@@ -22,7 +22,7 @@ from grader.suites.format import Format, Row, field_sets
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:import\s*\([^)]*\)|import[ \t][^;\n]+;?|using(?: namespace| static)? [\w.]+;"
-    r"|#include[^\n]*)",
+    r"|#include[^\n]*|use [\w:{][^;\n]*;)",
     re.MULTILINE,
 )
 _END = re.compile(r"(?<![ \t])[ \t]*[{;]?[ \t]*(?://.*)?\Z")

@@ -21,7 +21,7 @@ from grader.model.errors import LabelError, SuiteError
 from grader.suites import fields
 from grader.suites.format import Format, Row, field_sets
 
-_IMPORTS = re.compile(r"^(?:import|using) [\w.* ]+;", re.MULTILINE)
+_IMPORTS = re.compile(r"^(?:import|using|use) [\w.* :{},]+;", re.MULTILINE)
 
 _MOST_MORE_LINES = 16
 """The most line breaks in the texts of a case."""
