@@ -1,8 +1,10 @@
 """Rates answers of math problems: by default 1 if right, 0 if wrong, -0.5 if missing."""
 
+import json
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, GraderError
@@ -169,7 +171,15 @@ def _until(text: str, stops: tuple[str, ...]) -> str:
 
 
 def gold_text(label: object) -> str:
-    """Return the answer in a label; "" if there is none."""
+    """Return the answer in a label; "" if there is none.
+
+    Some data sets put it into a list, or into JSON text of one: `["42"]`.
+    """
+    if isinstance(label, str) and label.lstrip().startswith('["'):
+        with suppress(ValueError):
+            label = json.loads(label)
+    if isinstance(label, list) and len(label) == 1:
+        label = label[0]
     if isinstance(label, bool) or not isinstance(label, str | int | float):
         return ""
     answer = gold_answer(str(label))

@@ -71,7 +71,11 @@ def test_answer_at_the_end_of_a_very_long_response_is_found(core: RewardCore) ->
     assert (right.reward, none.reward) == (1.0, -0.5)
 
 
-@pytest.mark.parametrize("label", ["42", 42, 42.0, '{"math": "42"}', {"math": 42}], ids=repr)
+@pytest.mark.parametrize(
+    "label",
+    ["42", 42, 42.0, '{"math": "42"}', {"math": 42}, ["42"], [42], '["42"]', r'["\\frac{84}{2}"]'],
+    ids=repr,
+)
 def test_label_may_be_text_number_or_object(core: RewardCore, label: object) -> None:
     (rating,) = core.rate([Sample(query="\\boxed{42}", label=label)])
     assert rating.reward == 1
