@@ -93,8 +93,11 @@ def read_icpc(package: Package) -> ProblemPackage:
         package.refuse(f"problems with several passes are not supported: {kinds.strip()}")
     if re.search(r"\bscore\b", kinds):
         package.refuse(f"scores that an output validator gives are not supported: {kinds.strip()}")
+    if "submit-answer" in kinds:
+        package.refuse("problems whose submissions are answers and no programs are not supported")
+    _require_plain_runs(package)
     flags = _flags(package, told)
-    source = _validator(package)
+    source = _validator(package, must_exist="custom" in kinds)
     decider: Checker
     if source is not None:
         make = Interactor if "interactive" in kinds else Checker
@@ -125,6 +128,20 @@ def read_icpc(package: Package) -> ProblemPackage:
         suite=package.suite(cases, decider, _icpc_limits(package, told)),
         submissions=tuple(_icpc_submissions(package)),
     )
+
+
+_BESIDE = re.compile(r"include/.+|data/(?:sample|secret)/.+(?:\.args|\.files/.+)")
+
+
+def _require_plain_runs(package: Package) -> None:
+    """Refuse what submissions would be given besides the input of a case.
+
+    Raises:
+        InputError: There is something.
+    """
+    found = next(filter(_BESIDE.fullmatch, sorted(package.files)), None)
+    if found is not None:
+        package.refuse(f"{found}: submissions get nothing here besides the input of a case")
 
 
 _KEY_CHARS, _MOST_LEVELS = 100, 10
@@ -172,11 +189,13 @@ def _flags(package: Package, told: Mapping[str, str]) -> tuple[str, ...]:
     """
     flags = _words(told.get("validator_flags", ""))
     for name in sorted(package.files):
-        if not re.fullmatch(r"data/(?:.+/)?(?:testdata|test_group)\.yaml", name):
+        if not re.fullmatch(r"data/(?:(?:sample|secret)/.+|testdata|test_group)\.yaml", name):
             continue
-        group = _description(package, name)
+        told = _description(package, name)
+        if told.get("args"):
+            package.refuse(f"{name}: args for submissions are not supported")
         for key in ("output_validator_flags", "output_validator_args"):
-            given = _words(group.get(key, ""))
+            given = _words(told.get(key, ""))
             if given and not flags and name.count("/") == 1:
                 flags = given
             elif given and given != flags:
@@ -253,11 +272,11 @@ def _icpc_limits(package: Package, told: Mapping[str, str]) -> LimitOverrides:
         package.refuse(f"a limit is not a number: {error}", error)
 
 
-def _validator(package: Package) -> str | None:
+def _validator(package: Package, *, must_exist: bool) -> str | None:
     """Return the path of the output validator's source; None if there is none.
 
     Raises:
-        InputError: There are several.
+        InputError: There are several, or there is none that the grader knows but must be one.
     """
     found = [
         name
@@ -268,6 +287,8 @@ def _validator(package: Package) -> str | None:
     ]
     if len(found) > 1:
         package.refuse(f"only an output validator of one source is supported: {found[:5]}")
+    if must_exist and not found:
+        package.refuse("the package has no output validator in a language that the grader knows")
     return found[0] if found else None
 
 

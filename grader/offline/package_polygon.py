@@ -61,6 +61,7 @@ def _polygon_limits(package: Package, testset: ElementTree.Element) -> LimitOver
     return package.limits(min(time_ms, 10**9) / 1000, min(memory_bytes, 10**18))
 
 
+_MOST_POINTS = 1e9
 _PATTERN = re.compile(r"[^%]*%(?:0?[1-9])?d[^%]*")
 
 
@@ -72,15 +73,42 @@ def _polygon_cases(package: Package, testset: ElementTree.Element) -> list[Stdin
                 f"problem.xml: a pattern of paths is {pattern[:80]!r}; expected one with the "
                 "number of the test, such as tests/%02d"
             )
+    groups = {
+        each.get("name")
+        for each in testset.iterfind("groups/group")
+        if each.get("points-policy") == "complete-group"
+    }
+    tests = list(testset.iterfind("tests/test"))
+    worth = [_points(package, test) for test in tests]
+    if not any(worth):
+        worth = [1.0] * len(tests)
     cases = []
-    for number, test in enumerate(testset.iterfind("tests/test"), start=1):
+    for number, test in enumerate(tests, start=1):
         given, answer = (pattern % number for pattern in patterns)
         if given not in package.files and test.get("method") == "generated":
             package.refuse(
                 f"{given} is not there, since generators make it; use Polygon's full package"
             )
-        cases.append(StdinCase(id=given, stdin=package.text(given), expected=package.text(answer)))
+        group = test.get("group")
+        case = StdinCase(
+            id=given,
+            stdin=package.text(given),
+            expected=package.text(answer),
+            points=worth[number - 1],
+            group=group if group in groups else None,
+        )
+        cases.append(case)
     return cases
+
+
+def _points(package: Package, test: ElementTree.Element) -> float:
+    try:
+        points = float(test.get("points", "0"))
+    except ValueError as error:
+        package.refuse(f"problem.xml: points of a test are not a number: {error}", error)
+    if not 0 <= points <= _MOST_POINTS:
+        package.refuse(f"problem.xml: a test has {points:g} points; expected 0 to {_MOST_POINTS:g}")
+    return points
 
 
 def _polygon_submissions(

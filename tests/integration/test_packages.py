@@ -222,6 +222,21 @@ def test_options_for_files_of_problems_are_refused(tmp_path: Path, run: Run) -> 
             id="flags of a group",
         ),
         pytest.param({"problem.yaml": None}, "neither problem.yaml nor", id="no description"),
+        pytest.param({"problem.yaml": "type: submit-answer"}, "are answers", id="answers"),
+        pytest.param(
+            {"problem.yaml": "validation: custom", "output_validators/a.kt": ""},
+            "no output validator in a language",
+            id="validator in an unknown language",
+        ),
+        pytest.param({"include/default/lib.py": ""}, "nothing here besides", id="include"),
+        pytest.param({"data/secret/a/1.args": "5"}, "nothing here besides", id="arguments"),
+        pytest.param({"data/secret/a/1.files/b": "5"}, "nothing here besides", id="files"),
+        pytest.param({"data/secret/test_group.yaml": "args: [5]"}, "args for", id="args of all"),
+        pytest.param(
+            {"data/secret/a/1.yaml": "output_validator_args: [case_sensitive]"},
+            "some of the cases only",
+            id="flags of a case",
+        ),
     ],
 )
 @pytest.mark.parametrize("make", [write, pack])
@@ -250,12 +265,39 @@ def test_wrong_icpc_package_is_refused(
         pytest.param("</tests>", "<test/></tests>", "no file tests/03", id="cases"),
         pytest.param("files/check.cpp", "../check.cpp", "no file ../check.cpp", id="path"),
         pytest.param("solutions/one.py", "solutions/two.py", "no solution", id="solution"),
+        pytest.param('sample="true"', 'points="a"', "not a number", id="points"),
+        pytest.param('sample="true"', 'points="-1"', "expected 0 to", id="negative points"),
+        pytest.param('sample="true"', 'points="nan"', "expected 0 to", id="points that are none"),
     ],
 )
 def test_wrong_polygon_package_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
     files = {**POLYGON, "problem.xml": POLYGON_XML.replace(old, new, 1)}
     with pytest.raises(InputError, match=message):
         read_package(write(tmp_path / "factors", files))
+
+
+@pytest.mark.parametrize(
+    ("policy", "points", "group"),
+    [
+        pytest.param("complete-group", [25.0, 75.0], "1", id="group"),
+        pytest.param("each-test", [25.0, 75.0], None, id="each test"),
+        pytest.param(None, [1.0, 1.0], None, id="none"),
+    ],
+)
+def test_tests_of_polygon_earn_their_points(
+    tmp_path: Path, policy: str | None, points: list[float], group: str | None
+) -> None:
+    text = POLYGON_XML
+    if policy is not None:
+        text = text.replace('sample="true"', 'points="25.0" group="1"')
+        text = text.replace('cmd="gen 1"', 'points="75" group="1"')
+        groups = f'<groups><group name="1" points-policy="{policy}"/></groups>'
+        text = text.replace("</tests>", f"</tests>{groups}")
+    package = read_package(write(tmp_path / "factors", {**POLYGON, "problem.xml": text}))
+    assert isinstance(package.suite.tests, StdinTests)
+    cases = package.suite.tests.cases
+    assert [case.points for case in cases] == points
+    assert [case.group for case in cases] == [group, group]
 
 
 def test_package_reads_nothing_outside_of_its_folder(tmp_path: Path) -> None:
