@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -35,6 +36,19 @@ def spin(seconds):
     os._exit(0)
 def first_cpu_only():
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+"""
+
+THREAD = f"""
+{SPIN}
+import threading
+def make_nice_and_spin(more):
+    thread = threading.get_native_id()
+    os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + more)
+    spin(0.4)
+def thread(more):
+    started = threading.Thread(target=make_nice_and_spin, args=[more])
+    started.start()
+    return started
 """
 
 UNWAITED = {
@@ -82,14 +96,43 @@ def test_processes_that_wait_for_each_other_do_not_stop_the_clock(slot: Ordinary
     assert outcome.waited_s <= outcome.wall_time_s - outcome.cpu_time_s + 0.1
 
 
+@contextmanager
+def busy_first_cpu(competitors: int) -> Iterator[None]:
+    """Let other processes take most of the first CPU."""
+    command = [sys.executable, "-c", SPIN + "first_cpu_only()\nwhile True: pass"]
+    with ExitStack() as stack:
+        for _ in range(competitors):
+            stack.callback(stack.enter_context(subprocess.Popen(command)).kill)
+        yield
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        pytest.param("spin(0.4)", id="first thread"),
+        pytest.param("thread(0).join()", id="another thread"),
+    ],
+)
+def test_wait_for_a_cpu_that_others_have_does_not_count(slot: OrdinarySlot, start: str) -> None:
+    source = f"first_cpu_only()\n{start}\n"
+    with busy_first_cpu(4):
+        outcome = slot.run(THREAD + source, cpu_time_s=PATIENCE_S, wall_time_s=0.8)
+    assert (outcome.limit_hit, outcome.exit_code) == (None, 0)
+    assert outcome.waited_s > 0.8
+
+
+def test_thread_that_makes_itself_nice_does_not_stop_the_clock(slot: OrdinarySlot) -> None:
+    source = "first_cpu_only()\nthread(19).join()\n"
+    with busy_first_cpu(4):
+        outcome = slot.run(THREAD + source, cpu_time_s=PATIENCE_S, wall_time_s=0.8)
+    assert outcome.limit_hit == "wall_time"
+    assert outcome.waited_s < outcome.wall_time_s / 2
+
+
 def test_process_that_makes_itself_nice_does_not_stop_the_clock(slot: OrdinarySlot) -> None:
     source = "first_cpu_only()\nos.nice(19)\nspin(60)\n"
-    busy = "while True: pass"
-    with subprocess.Popen([sys.executable, "-c", SPIN + "first_cpu_only()\n" + busy]) as competitor:
-        try:
-            outcome = slot.run(SPIN + source, cpu_time_s=PATIENCE_S, wall_time_s=1.0)
-        finally:
-            competitor.kill()
+    with busy_first_cpu(1):
+        outcome = slot.run(SPIN + source, cpu_time_s=PATIENCE_S, wall_time_s=1.0)
     assert outcome.limit_hit == "wall_time"
     assert outcome.waited_s < outcome.wall_time_s / 2
 

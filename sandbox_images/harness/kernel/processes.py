@@ -10,7 +10,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
@@ -34,10 +34,9 @@ class _Reading(NamedTuple):
     """Without that of its children."""
     children_cpu_time_s: float
     """That of children that it has waited for."""
-    run_delay_s: float
-    """How long it was ready but had no CPU."""
-    is_nice: bool
-    """Whether its priority is lower than the harness's."""
+    run_delays_s: Mapping[int, float]
+    """How long each thread was ready but had no CPU, by the thread's id. Threads are left out if
+    their priority is lower than the harness's."""
     is_dead: bool
     """Whether it has ended, with all of its threads."""
 
@@ -100,8 +99,8 @@ class Account:
     def waited_s(self) -> float:
         """How long the run waited for a CPU because others had it.
 
-        Between two looks, the process that waited longest counts, unless it has made itself nice.
-        The sum is at most the age of the run without its CPU time: if processes wait for each
+        Between two looks, the thread that waited longest counts, unless it has made itself nice.
+        The sum is at most the age of the run without its CPU time: if threads wait for each
         other, they use CPU time meanwhile.
         """
         left_s = self._looked_at - self._began_at - self.cpu_time_s
@@ -126,11 +125,11 @@ class Account:
             cpu_time_s = max(cpu_time_s, counted_s - self._counted_before_s)
         self.cpu_time_s = max(self.cpu_time_s, cpu_time_s)
         ready_s = (
-            reading.run_delay_s - self._run_delay_before(pid, reading)
+            run_delay_s - self._run_delay_before(pid, reading, thread)
             for pid, reading in read.items()
-            if not reading.is_nice
+            for thread, run_delay_s in reading.run_delays_s.items()
         )
-        self._ready_s += max(ready_s, default=0.0)
+        self._ready_s += max([0.0, *ready_s])
         if self._most_bytes is not None:
             alive = (pid for pid, reading in read.items() if not reading.is_dead)
             self.memory_bytes = self._count_memory(list(map(read_memory, alive)), self._most_bytes)
@@ -151,12 +150,12 @@ class Account:
             with_maps=own_bytes + most_shared_bytes > most_bytes,
         )
 
-    def _run_delay_before(self, pid: int, reading: _Reading) -> float:
+    def _run_delay_before(self, pid: int, reading: _Reading, thread: int) -> float:
         seen = self._seen.get(pid)
         if seen is not None and seen.started == reading.started:
-            return seen.run_delay_s
+            return seen.run_delays_s.get(thread, 0.0)
         # A judge that stays has waited before this run, too.
-        return reading.run_delay_s if reading.started < self._began_at_tick else 0.0
+        return reading.run_delays_s[thread] if reading.started < self._began_at_tick else 0.0
 
 
 class Identity(NamedTuple):
@@ -313,8 +312,12 @@ def _parent(pid: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
-def _stat(pid: int) -> list[bytes]:
-    """Return the fields after a process's name in its stat file; empty if it is gone."""
+def _stat(pid: int | str) -> list[bytes]:
+    """Return the fields after the name in the stat file of a process; empty if it is gone.
+
+    Args:
+        pid: Its id or, for a thread, the folder below /proc.
+    """
     # The name in the second field may hold blanks and brackets: count from the last bracket.
     return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 
@@ -324,14 +327,35 @@ def _read_process(pid: int) -> _Reading | None:
     fields = _stat(pid)
     if not fields:
         return None
-    # Nanoseconds on a CPU and ready for one, of the first thread. gVisor has no such file.
-    schedule = list(map(int, _read(f"/proc/{pid}/schedstat").split())) or [0, 0]
     user, system, children_user, children_system = map(int, fields[11:15])
     return _Reading(
         started=int(fields[19]),
-        cpu_time_s=max((user + system) / _TICKS, schedule[0] / 1e9),
+        cpu_time_s=max((user + system) / _TICKS, _schedule(pid)[0] / 1e9),
         children_cpu_time_s=(children_user + children_system) / _TICKS,
-        run_delay_s=schedule[1] / 1e9,
-        is_nice=int(fields[16]) > _NICENESS,
+        run_delays_s=_run_delays_s(pid, fields),
         is_dead=_is_dead(fields),
     )
+
+
+def _run_delays_s(pid: int, fields: list[bytes]) -> dict[int, float]:
+    threads = {pid: fields}
+    if int(fields[17]) > 1:
+        # Often the first one only waits for the others, as in Java and rustc.
+        with contextlib.suppress(OSError):
+            folder = f"{pid}/task"
+            threads = {
+                int(each): _stat(f"{folder}/{each}") for each in os.listdir(f"/proc/{folder}")
+            }
+    return {
+        thread: _schedule(f"{pid}/task/{thread}")[1] / 1e9
+        for thread, stat in threads.items()
+        if stat and int(stat[16]) <= _NICENESS
+    }
+
+
+def _schedule(pid: int | str) -> list[int]:
+    """Return the nanoseconds that a thread was on a CPU, and ready for one; see `_stat`.
+
+    A process's own are those of its first thread. gVisor has no such file.
+    """
+    return list(map(int, _read(f"/proc/{pid}/schedstat").split())) or [0, 0]
