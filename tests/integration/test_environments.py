@@ -133,12 +133,11 @@ print(json.dumps(found))
     assert run(program) == [False, True, True, False]
 
 
-@pytest.mark.parametrize("device", ["meta", "cpu"])
-def test_rewards_are_on_the_cpu_whatever_the_default_device(device: str) -> None:
+def test_rewards_are_on_the_cpu_whatever_the_default_device() -> None:
     pytest.importorskip("torch")
-    program = f"""
+    program = """
 import torch
-torch.set_default_device({device!r})
+torch.set_default_device("meta")
 from grader.rewards.openrlhf import rewards_for
 from grader.rewards.agents.openrlhf import session
 import asyncio
@@ -148,13 +147,13 @@ rewards = rewards_for([right] * 2, ["", ""], [sys.argv[1]] * 2)
 
 async def attempt():
     agent = session("code")
-    await agent.reset({{"observation": "", "label": sys.argv[1]}})
-    return await agent.step({{"action_text": right}})
+    await agent.reset({"observation": "", "label": sys.argv[1]})
+    return await agent.step({"action_text": right})
 
 step = asyncio.run(attempt())
 tensors = [rewards["rewards"], rewards["scores"], *rewards["extra_logs"].values()]
 tensors += [step["rewards"], step["scores"], *step["extra_logs"].values()]
 print(json.dumps([rewards["rewards"].tolist(), float(step["rewards"]),
-                  sorted({{str(each.device) for each in tensors}})]))
+                  sorted({str(each.device) for each in tensors})]))
 """
     assert run(program, LABEL) == [[1.0, 1.0], 1.0, ["cpu"]]
