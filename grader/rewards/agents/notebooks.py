@@ -1,18 +1,32 @@
 """The Python of episodes: one notebook each, in a session while there is room for one.
 
-If there is no room for a session, or it has expired, the episode's cells are replayed instead (see
-`interpreter`). The episode gets a session again as soon as one is free.
+If there is no room for a session, or it was lost, the episode's cells are replayed in one that ends
+with the step. So thousands of episodes need only as many slots as run at once, but their cells must
+be repeatable. The episode gets a session of its own again as soon as one is free.
 """
 
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from grader.config.settings import Settings
 from grader.model.errors import SessionLostError, SessionsFullError
 from grader.opening import open_sessions
-from grader.rewards.agents.interpreter import CellOutcome, Interpreter, cell_outcome
 from grader.sandbox.contract import Sandbox
 from grader.sessions.local import Session, Sessions
 from grader.sessions.result import StepResult
+
+_SHOWN_CHARS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellOutcome:
+    """The result of a cell as the model sees it."""
+
+    text: str
+    """Its output, the value of its last line and its traceback, cut to a maximum length."""
+    lives: bool
+    """Whether the notebook keeps this cell; False if the cell was stopped or ended its process."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,7 +58,8 @@ class Notebooks:
             self._sessions = open_sessions(settings)
         else:
             self._sessions = Sessions(settings, sandbox=sandbox)
-        self._interpreter = Interpreter(settings, sandbox=sandbox)
+        for_a_step = replace(settings.sessions, most=settings.slots)
+        self._replaying = Sessions(replace(settings, sessions=for_a_step), sandbox=sandbox)
 
     def run(self, notebook: Notebook, cell: str) -> CellOutcome:
         """Run a cell, and keep it in the notebook if the notebook goes on from it.
@@ -53,9 +68,7 @@ class Notebooks:
             SandboxError: It could not be run, also when tried again.
             ConfigurationError: This is closed.
         """
-        outcome = self._in_session(notebook, cell)
-        if outcome is None:
-            outcome = self._interpreter.run([*notebook.cells, cell])
+        outcome = self._in_session(notebook, cell) or self._replayed(notebook, cell)
         if outcome.lives:
             notebook.cells.append(cell)
         return outcome
@@ -63,7 +76,7 @@ class Notebooks:
     def close(self) -> None:
         """End every session and close the slots. Repeats harmlessly."""
         self._sessions.close()
-        self._interpreter.close()
+        self._replaying.close()
 
     def _in_session(self, notebook: Notebook, cell: str) -> CellOutcome | None:
         """Run a cell in the notebook's session; None if it cannot have one now."""
@@ -74,20 +87,34 @@ class Notebooks:
                 notebook.end()
         try:
             notebook.session = self._sessions.open()
-            for earlier in notebook.cells:
-                notebook.session.run(earlier)
-            return _told(notebook.session.run(cell))
+            return _told(_run_after(notebook.session, notebook.cells, cell))
         except SessionsFullError:
             return None
         except SessionLostError:
             notebook.end()
             return None
 
+    def _replayed(self, notebook: Notebook, cell: str) -> CellOutcome:
+        try:
+            with self._replaying.open(wait_s=threading.TIMEOUT_MAX) as session:
+                return _told(_run_after(session, notebook.cells, cell))
+        except SessionLostError as error:
+            return CellOutcome(text=f"({error})", lives=False)
+
+
+def _run_after(session: Session, cells: Sequence[str], cell: str) -> StepResult:
+    """Run a cell after others in a new session."""
+    for earlier in cells:
+        session.run(earlier)
+    return session.run(cell)
+
 
 def _told(result: StepResult) -> CellOutcome:
     trace = "" if result.error is None else result.error.traceback
-    return cell_outcome(
-        result.stdout + (result.value or "") + trace,
-        is_cut=bool(result.dropped_bytes),
-        problem=result.problem,
-    )
+    printed = result.stdout + (result.value or "") + trace
+    text = printed[:_SHOWN_CHARS].rstrip()
+    if result.dropped_bytes or len(printed) > _SHOWN_CHARS:
+        text += "\n(more was printed and is not shown)"
+    if result.problem is not None:
+        return CellOutcome(text=f"{text}\n({result.problem})", lives=False)
+    return CellOutcome(text=text or "(no output)", lives=True)

@@ -1,23 +1,18 @@
 """What an agent is told and paid, and where its next turn begins."""
 
-import json
-from collections.abc import Generator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from grader.config.rewards import AgentReward, AgentSettings, ChatTemplate, MathSettings
 from grader.config.settings import Settings
-from grader.model import CaseResult, Limits, Usage
+from grader.model import CaseResult
 from grader.model.verdict import LimitKind, Verdict
-from grader.rewards.agents.interpreter import Interpreter
 from grader.rewards.agents.notebooks import Notebooks
 from grader.rewards.agents.repair import MathAgent, describe
 from grader.rewards.agents.tools import ToolAgent
 from grader.rewards.core import RewardCore
 from grader.rewards.templates import defused, next_turn, template_of
-from grader.sandbox.contract import RunBatch, RunOutcome, SlotSession
 from tests.factories import make_report
 from tests.fake.backend import FakeSandbox
 
@@ -188,73 +183,6 @@ def test_episode_is_over_when_solved_or_out_of_steps() -> None:
 
 
 # ---------------------------------------------------------------- sessions
-
-
-def outcome_of(stdout: bytes, **ending: Any) -> RunOutcome:
-    values: dict[str, Any] = {"exit_code": 42, "exit_signal": None, "dropped_bytes": 0}
-    values |= {"stderr": b"", "report": b"", "usage": Usage()}
-    return RunOutcome(index=0, stdout=stdout, **{**values, **ending})
-
-
-class OneSlot:
-    """A sandbox with a slot that ends every run as it was told; remembers what was run."""
-
-    name = "scripted"
-
-    def __init__(self, outcome: RunOutcome) -> None:
-        self._outcome = outcome
-        self.cells: list[list[str]] = []
-
-    def open_slot(self, *, image: str, memory_bytes: int) -> "OneSlot":
-        del image, memory_bytes
-        return self
-
-    def is_alive(self) -> bool:
-        return True
-
-    def open_session(self, limits: Limits, **bounds: object) -> SlotSession:
-        raise NotImplementedError
-
-    def run(self, batch: RunBatch) -> Generator[RunOutcome, None, None]:
-        self.cells.append(json.loads(batch.runs[0]))
-        yield self._outcome
-
-    def layers(self) -> dict[str, str]:
-        return {}
-
-    def environment(self, image: str) -> str:
-        return image
-
-    def close(self) -> None:
-        pass
-
-
-@pytest.mark.parametrize(
-    ("outcome", "text", "lives"),
-    [
-        pytest.param(outcome_of(b"5\n"), "5", True, id="printed"),
-        pytest.param(outcome_of(b""), "(no output)", True, id="silent"),
-        pytest.param(outcome_of(b"x" * 9000), "more was printed", True, id="long"),
-        pytest.param(outcome_of(b"5", exit_code=0), "interpreter ended", False, id="left"),
-        pytest.param(
-            outcome_of(b"5", exit_code=None, limit_hit=LimitKind.CPU_TIME),
-            "stopped: limit on cpu_time",
-            False,
-            id="limit",
-        ),
-    ],
-)
-def test_session_tells_what_a_cell_printed_and_whether_it_lives(
-    outcome: RunOutcome, text: str, lives: bool
-) -> None:
-    sandbox = OneSlot(outcome)
-    interpreter = Interpreter(Settings(), sandbox=sandbox)
-    told = interpreter.run(["a = 1", "a"])
-    interpreter.close()
-    assert text in told.text
-    assert len(told.text) < 2100
-    assert told.lives is lives
-    assert sandbox.cells == [["a = 1", "a"]]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 """Notebooks of episodes: in a session while there is room, replayed else."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from typing import Any
 
 import pytest
 
@@ -8,6 +11,7 @@ from grader.config.sessions import SessionSettings
 from grader.config.settings import Settings
 from grader.model import Limits
 from grader.rewards.agents.notebooks import Notebook, Notebooks
+from grader.sandbox.native.backend import NativeSandbox
 from tests.fake.backend import FakeSandbox
 
 
@@ -15,8 +19,8 @@ from tests.fake.backend import FakeSandbox
 def make() -> Iterator[Callable[..., Notebooks]]:
     made: list[Notebooks] = []
 
-    def new(most: int = 1, idle_s: float = 600.0) -> Notebooks:
-        settings = Settings(sessions=SessionSettings(most=most, idle_s=idle_s))
+    def new(most: int = 1, idle_s: float = 600.0, **others: Any) -> Notebooks:
+        settings = Settings(sessions=SessionSettings(most=most, idle_s=idle_s), **others)
         made.append(Notebooks(settings, sandbox=FakeSandbox()))
         return made[-1]
 
@@ -68,6 +72,46 @@ def test_notebook_without_room_is_replayed_until_there_is_room(
     first.end()
     assert notebooks.run(second, "x").text == "'second'"
     assert second.session is not None
+
+
+def test_replayed_cell_that_hits_a_limit_is_not_kept(make: Callable[..., Notebooks]) -> None:
+    notebooks = make(most=1, limits=Limits(cpu_time_s=0.2))
+    first, second = Notebook(), Notebook()
+    notebooks.run(first, "x = 'first'")
+    notebooks.run(second, "x = 'second'")
+    outcome = notebooks.run(second, "x = 'third'\nwhile True: pass")
+    assert (outcome.lives, second.session) == (False, None)
+    assert "the limit on cpu time was hit" in outcome.text
+    assert notebooks.run(second, "x").text == "'second'"
+
+
+def test_replayed_cells_take_turns_in_the_slots(make: Callable[..., Notebooks]) -> None:
+    notebooks = make(most=1)
+    first = Notebook()
+    notebooks.run(first, "x = 'first'")
+    others = [Notebook() for _ in range(12)]
+    with ThreadPoolExecutor(len(others)) as threads:
+        for _ in range(2):
+            outcomes = list(threads.map(notebooks.run, others, repeat("print(1)")))
+            assert [each.text for each in outcomes] == ["1"] * len(others)
+    assert all(each.session is None for each in others)
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_replayed_cell_that_ends_its_process_is_not_kept() -> None:
+    settings = Settings(sessions=SessionSettings(most=1), slots=1)
+    notebooks = Notebooks(settings, sandbox=NativeSandbox(settings))
+    first, second = Notebook(), Notebook()
+    try:
+        notebooks.run(first, "x = 'first'")
+        notebooks.run(second, "x = 'second'")
+        for end in ("import os; os._exit(42)", "import os, signal; os.kill(os.getpid(), 9)"):
+            outcome = notebooks.run(second, end)
+            assert (outcome.lives, second.session) == (False, None), outcome
+        assert notebooks.run(second, "raise SystemExit(1)").text.endswith("SystemExit: 1")
+        assert notebooks.run(second, "x").text == "'second'"
+    finally:
+        notebooks.close()
 
 
 def test_notebook_whose_session_has_expired_goes_on(
