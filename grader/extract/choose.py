@@ -192,9 +192,20 @@ class Chooser:
             return self._completed(candidate) or self._block_choice(Grade.WHOLE, candidate)
         if self._wanted.is_program and not candidate.reading.acts:
             # It would print nothing by itself; perhaps a later block uses what it defines.
-            return self._driver() or self._block_choice(Grade.WHOLE, candidate)
+            return self._driver() or self._answering_input(candidate)
         if not self._wanted.is_program:
             return self._with_users(candidate)
+        return self._answering_input(candidate)
+
+    def _answering_input(self, candidate: _Candidate) -> Choice:
+        """Return a whole block or, if it does not read and print, the last one that does.
+
+        Explanations after a program show lines of it, such as `print(-1)`.
+        """
+        if not candidate.reading.answers_input:
+            for other in self._read_blocks(all_of_them=True):
+                if self._is_answer_block(other) and other.reading.answers_input:
+                    return self._block_choice(Grade.WHOLE, other)
         return self._block_choice(Grade.WHOLE, candidate)
 
     def _with_users(self, candidate: _Candidate) -> Choice:

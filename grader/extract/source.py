@@ -31,6 +31,10 @@ _CODE_LINE = re.compile(
 )
 
 
+_READS = re.compile(r"\b(?:raw_)?input\b|\bstdin\b|\bopen\s*\(\s*0|\bfileinput\b|\bos\.read\b")
+_PRINTS = re.compile(r"\bprint\b|\bstdout\b|\bos\.write\b")
+
+
 class Syntax(Enum):
     """What the parser made of a text."""
 
@@ -76,11 +80,12 @@ class SourceReading:
         """Whether it could be a whole answer.
 
         Then it binds all names that it uses, and prints something or defines a function or class. A
-        fragment in an explanation, or an example call of another block's function, does not.
+        fragment in an explanation, such as `print(sum(...))`, or an example call of another block's
+        function, does not.
         """
         if self.tree is None:
             return self._seems_code
-        return not self.missing and _yields(self.tree)
+        return not self.missing and _yields(self.tree) and not _has_gap(self.tree)
 
     @cached_property
     def missing(self) -> frozenset[str]:
@@ -93,6 +98,11 @@ class SourceReading:
     def acts(self) -> bool:
         """Whether running it does more than define things."""
         return self.tree is not None and any(map(_acts, self.tree.body))
+
+    @cached_property
+    def answers_input(self) -> bool:
+        """Whether it seems to read standard input, and to print."""
+        return bool(_READS.search(self.code) and _PRINTS.search(self.code))
 
     def defines(self, entry_point: str) -> bool:
         """Tell whether running the text binds `entry_point`, a name or `Class.method`."""
@@ -220,6 +230,16 @@ def _yields(tree: ast.Module) -> bool:
     return any(isinstance(node, Definition) for node in ast.walk(tree)) or bool(
         names_read(tree) & {"print", "sys", "os"}
     )
+
+
+def _has_gap(tree: ast.Module) -> bool:
+    """Tell whether a call has `...` in place of its arguments."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(len(call.args) == 1 and _is_gap(call.args[0]) for call in calls)
+
+
+def _is_gap(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
 
 
 def _acts(node: ast.stmt) -> bool:

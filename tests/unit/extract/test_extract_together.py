@@ -89,6 +89,35 @@ def test_program_is_put_together_from_its_parts(blocks: tuple[str, ...], code: s
     assert found(*blocks, entry_point=None, is_program=True) == code
 
 
+PROGRAM = f"{READ}\nprint(n * 2)"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        pytest.param("print(-1)", id="a line that prints"),
+        pytest.param("import sys\nsys.setrecursionlimit(10**6)", id="a setting"),
+        pytest.param("import sys\ninput = sys.stdin.readline", id="a way to read"),
+        pytest.param("print(sum(...))", id="a gap"),
+        pytest.param(HELPER, id="a definition"),
+    ],
+)
+def test_program_is_preferred_to_what_is_shown_of_it_later(shown: str) -> None:
+    assert found(PROGRAM, shown, entry_point=None, is_program=True) == PROGRAM
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        pytest.param((PROGRAM, f"{READ}\nprint(n)"), id="another program"),
+        pytest.param(("print(1)", "print(2)"), id="none reads"),
+        pytest.param((READ, "print(2)"), id="no whole program reads"),
+    ],
+)
+def test_last_program_is_taken(blocks: tuple[str, ...]) -> None:
+    assert found(*blocks, entry_point=None, is_program=True) == blocks[-1]
+
+
 def test_example_of_use_stays_out_if_tests_import_the_code() -> None:
     assert found(HELPER, "print(helper(int(input())))", entry_point=None) == f"{HELPER}"
 
