@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 
 from grader.config.settings import SandboxChoice, Settings
-from grader.rewards.agents.interpreter import Interpreter
 from grader.sessions.local import Sessions
 
 STEPS = 30
@@ -31,6 +30,13 @@ def _thirds(took_ms: list[float]) -> str:
     return "  ".join(f"{statistics.median(part):7.1f}" for part in parts)
 
 
+def _replay(sessions: Sessions, steps: int) -> None:
+    """Take a step as episodes without a session of their own do: all earlier ones run again."""
+    with sessions.open() as session:
+        for cell in ["seen = []", *[CELL] * (steps + 1)]:
+            session.run(cell)
+
+
 def main() -> None:
     """Measure, and print a table in milliseconds."""
     settings = Settings(sandbox=SandboxChoice(sys.argv[1] if len(sys.argv) > 1 else "native"))
@@ -42,13 +48,7 @@ def main() -> None:
             forked = [_timed(lambda: session.run(CELL)) for _ in range(STEPS)]
             branches = [session.fork() for _ in range(BRANCHES)]
             tree = [_timed(partial(branch.run, CELL)) for branch in branches]
-    interpreter = Interpreter(settings)
-    cells = ["seen = []"]
-    replayed = []
-    for _ in range(STEPS):
-        cells.append(CELL)
-        replayed.append(_timed(lambda: interpreter.run(cells)))
-    interpreter.close()
+        replayed = [_timed(partial(_replay, sessions, step)) for step in range(STEPS)]
     print(f"open and close in a warm slot: {opening:.1f} ms")
     print(f"medians of steps 1-10, 11-20, 21-{STEPS}, and the sum, in ms")
     for name, took_ms in (("session", forked), ("replayed", replayed)):
