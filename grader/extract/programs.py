@@ -103,7 +103,7 @@ def find_program(
     pool = [block for block in pool if block.content(text).strip()]
     pool = [block for block in pool if block.closed] or pool
     if pool:
-        block, which = _choose(text, pool, whole, rule, entry_point)
+        block, which = _choose(text, pool, whole, rule, entry_point, language.reads_input)
         kind = f"of {language.title}" if own else "without a language"
         number = pool.index(block) + 1
         note = f"Took code block {number} of {len(pool)} {kind}, the {which}."
@@ -213,6 +213,7 @@ def _choose(
     whole: re.Pattern[str] | None,
     rule: ExtractionRule,
     entry_point: str | None,
+    reads_input: re.Pattern[str] | None,
 ) -> tuple[Block, str]:
     if rule is ExtractionRule.FIRST_BLOCK:
         return pool[0], "first"
@@ -225,6 +226,10 @@ def _choose(
             return max(fit, key=lambda block: block.end - block.start), "longest that fits"
         if fit:
             return fit[-1], "last that is a whole program"
+        if entry_point is None and reads_input is not None:
+            fit = [block for block in pool if reads_input.search(block.content(text))]
+            if fit:
+                return fit[-1], "last that reads standard input"
     return pool[-1], "last"
 
 

@@ -374,6 +374,12 @@ LANGUAGES = (
         exercises=read_bats,
         assertions=Assertions(comments=r"(?m:^)[ \t]*#[^\n]*", read=read_assertions),
         compile_words=_WORDS,
+        reads_input=re.compile(
+            r"(?:^|[;|&({]|\b(?:while|until|if|do|IFS=\S*))[ \t]*(?:read|mapfile|readarray)\b"
+            r"|/dev/stdin|\$\(cat\)"
+            r"|^[ \t]*(?:awk|sed|sort|tr|grep|cut|paste|bc|xargs|wc|head|tail|uniq)\b",
+            re.MULTILINE,
+        ),
         runtime_words=_WORDS,
     ),
 )

@@ -328,6 +328,7 @@ JAVASCRIPT = Language(
         message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
         line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
     ),
+    reads_input=re.compile(r"\bprocess\.stdin\b|\breadFileSync\s*\(|\breadline\b|/dev/stdin"),
     runtime_words=ErrorWords(
         message=re.compile(r"^(?:Uncaught )?(?P<message>\w*(?:Error|Exception)\b.*)", re.MULTILINE),
         line=re.compile(r"solution\.m?js:(?P<line>\d+)"),

@@ -525,6 +525,9 @@ class Language:
     program: re.Pattern[str] | None = None
     """Matches what a whole program has and a part of one lacks, such as `main`; None if there is no
     such thing."""
+    reads_input: re.Pattern[str] | None = None
+    """Matches what reads standard input, in a language whose programs need no `main`. It tells a
+    program from code that tests or explains it."""
     time_factor: float = 1.0
     """The factor by which time limits are multiplied; 1 for languages about as fast as C."""
     start_up_s: float = 0.0

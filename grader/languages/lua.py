@@ -153,6 +153,7 @@ LANGUAGES = (
         assertions=_ASSERTIONS,
         exercises=_EXERCISES,
         compile_words=_WORDS,
+        reads_input=re.compile(r"\bio\.(?:read|lines|stdin)\b"),
         runtime_words=_WORDS,
         out_of_memory=("not enough memory",),
     ),

@@ -23,6 +23,7 @@ LANGUAGES = (
             message=re.compile(r"^Error: (?P<message>.+)", re.MULTILINE),
             line=re.compile(r"File \"solution\.ml\", lines? (?P<line>\d+)"),
         ),
+        reads_input=re.compile(r"\b(?:read_(?:line|int|float)|scanf|input_line|stdin)\b"),
         runtime_words=ErrorWords(
             message=re.compile(r"^Fatal error: exception (?P<message>.+)", re.MULTILINE),
             line=re.compile(r"in file \"solution\.ml\", line (?P<line>\d+)"),

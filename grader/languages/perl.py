@@ -100,6 +100,7 @@ LANGUAGES = (
         assertions=_ASSERTIONS,
         exercises=read_tests,
         compile_words=_WORDS,
+        reads_input=re.compile(r"<(?:STDIN|<>)?>|\bSTDIN\b"),
         runtime_words=_WORDS,
         out_of_memory=("Out of memory!", "Out of memory in perl"),
     ),

@@ -240,6 +240,7 @@ LANGUAGES = (
         assertions=_ASSERTIONS,
         exercises=_EXERCISES,
         compile_words=_WORDS,
+        reads_input=re.compile(r"\bSTDIN\b|php://stdin|\breadline\s*\("),
         runtime_words=_WORDS,
         out_of_memory=("Allowed memory size of",),
     ),

@@ -221,6 +221,7 @@ LANGUAGES = (
             message=re.compile(r"solution\.rb:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),
         ),
+        reads_input=re.compile(r"\b(?:gets|readlines?|each_line|STDIN|ARGF)\b|\$(?:stdin\b|<)"),
         runtime_words=ErrorWords(
             # The files of the submission, and none of Ruby's own.
             message=re.compile(

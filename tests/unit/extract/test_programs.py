@@ -240,6 +240,37 @@ def test_block_that_begins_with_a_shebang_is_the_program_and_not_a_call_of_it() 
     assert extract(answer, language="bash", is_program=True).code == "#!/bin/bash\necho 2"
 
 
+@pytest.mark.parametrize(
+    ("language", "program", "other"),
+    [
+        pytest.param(
+            "bash", "while read -r n; do\n  echo $n\ndone", "echo 3 | bash a.sh", id="Bash"
+        ),
+        pytest.param("bash", "awk '{ print $1 }'", "chmod +x a.sh\n./a.sh < input", id="AWK"),
+        pytest.param(
+            "javascript",
+            'const text = require("fs").readFileSync(0);',
+            "expect(f(1)).toBe(2);",
+            id="JavaScript",
+        ),
+        pytest.param("typescript", "process.stdin.on('data', f);", "f(1);", id="TypeScript"),
+        pytest.param("lua", "print(io.read('n'))", "assert(f(1) == 2)", id="Lua"),
+        pytest.param("ocaml", "let () = print_int (read_int ())", "assert (f 1 = 2)", id="OCaml"),
+        pytest.param("perl", "while (<>) { print }", "is(f(1), 2);", id="Perl"),
+        pytest.param("php", "<?php echo fgets(STDIN);", "assert(f(1) === 2);", id="PHP"),
+        pytest.param("r", 'cat(readLines("stdin"))', "stopifnot(f(1) == 2)", id="R"),
+        pytest.param("ruby", "puts gets.to_i", "[1, 2].sum # => 3", id="Ruby"),
+    ],
+)
+def test_block_that_reads_input_is_the_program_and_not_a_test_of_it(
+    language: str, program: str, other: str
+) -> None:
+    text = f"{fenced(language, program)}\nTry it:\n{fenced(language, other)}"
+    assert extract(text, language=language, is_program=True).code == program
+    without_input = f"{fenced(language, 'f(1)')}\nor\n{fenced(language, 'f(2)')}"
+    assert extract(without_input, language=language, is_program=True).code == "f(2)"
+
+
 def test_programs_that_are_named_are_not_parts_of_one() -> None:
     both = [f"### {name}.cpp\n{fenced('cpp', f'// {name}{MAIN}')}" for name in ("slow", "fast")]
     found = extract("\n\n".join(both), language="cpp", is_program=True)
