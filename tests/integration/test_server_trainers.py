@@ -227,9 +227,11 @@ def compiler() -> None:
 def test_program_in_another_language_is_compiled_and_run(service: Service) -> None:
     answer = service.run_code(SUM, language="cpp", stdin="3 4")
     assert answer["status"] == "Success"
-    assert answer["compile_result"] is None
-    step = answer["run_result"]
-    assert (step["status"], step["return_code"], step["stdout"]) == ("Finished", 0, "7")
+    for result, stdout in (("compile_result", ""), ("run_result", "7")):
+        step = answer[result]
+        assert (step["status"], step["return_code"], step["stdout"]) == ("Finished", 0, stdout)
+    failed = service.run_code("int main() { return 3; }", language="cpp")
+    assert (failed["compile_result"]["return_code"], failed["run_result"]["return_code"]) == (0, 3)
 
 
 @pytest.mark.parametrize("name", languages.languages())

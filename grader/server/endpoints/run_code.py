@@ -89,7 +89,9 @@ async def _answer(service: Service, body: RunCodeRequest) -> RunCodeResponse:
         shown = FetchedRun(outcome=outcome, compile_error=compile_error)
     else:
         shown = fetching.parse(outcome)
-    answer = describe(shown)
+    language = languages.find(body.language)
+    is_compiled = language is not None and bool(language.compile) and not language.only_checks
+    answer = describe(shown, is_compiled=is_compiled)
     step = answer.run_result
     ended = "CompileError" if step is None else step.status.value
     service.metrics.program(answer.status.value if ended == "Finished" else ended)

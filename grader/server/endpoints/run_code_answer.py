@@ -55,8 +55,17 @@ class RunCodeResponse(BaseModel):
     files: dict[str, str] = {}
 
 
-def describe(shown: FetchedRun) -> RunCodeResponse:
-    """Return what a client is told of a run."""
+_COMPILED = CommandResult(status=CommandStatus.FINISHED, return_code=0, stdout="", stderr="")
+"""The compiler's result if a program could be run."""
+
+
+def describe(shown: FetchedRun, *, is_compiled: bool = False) -> RunCodeResponse:
+    """Return what a client is told of a run.
+
+    Args:
+        shown: The run.
+        is_compiled: Whether compiling was a step of its own before it.
+    """
     outcome = shown.outcome
     if outcome.index == COMPILING:
         return _not_compiled(outcome, shown.compile_error)
@@ -67,6 +76,7 @@ def describe(shown: FetchedRun) -> RunCodeResponse:
     return RunCodeResponse(
         status=Status.SUCCESS if succeeded else Status.FAILED,
         message=message,
+        compile_result=_COMPILED if is_compiled else None,
         run_result=step,
         files=dict(shown.files),
     )
