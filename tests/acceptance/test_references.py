@@ -285,6 +285,7 @@ HANG = {"bitcount", "find_first_in_sorted", "sqrt"}
 """Of QuixBugs: in some case."""
 
 
+@pytest.mark.slow
 def test_buggy_programs_of_quixbugs_fail_or_hang_as_recorded(
     stopping_grader: Grader, data_dir: Path
 ) -> None:
