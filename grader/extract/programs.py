@@ -4,12 +4,14 @@ Nothing is parsed here: fences name the language of a block, and a language may 
 only whole programs match.
 """
 
+import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader import languages
 from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.source import SourceReader
+from grader.extract.wrapped import unwrapped
 from grader.languages import Language
 from grader.model.overrides import ExtractionRule
 from grader.source.files import belong_together, is_own, join_files, split_files, why_refused
@@ -44,6 +46,17 @@ _TEST_FILE = re.compile(
     r"(?:.*/)?(?:tests?[_.-][^/]*|[^/]*[_.-](?:tests?|spec)\.\w+|[^/]*Tests?\.\w+)"
 )
 """What an answer brings to test itself, which is not a part of the program."""
+
+
+_MAX_CHARS = 256 * 1024
+"""How much of an answer without code blocks is read to tell whether it is wrapped."""
+_WRAPPED = re.compile(
+    r"\A\s*+(?:\{(?s:.*)\}|\[(?s:.*)\]|<(?:code|pre)\b(?s:.*)</(?:code|pre)>)\s*\Z"
+)
+"""What begins and ends as JSON or an element of HTML do."""
+_ESCAPED = re.compile(r"&[lg]t;")
+_UNESCAPED = re.compile(r"[<>]|&(?!#?\w+;)")
+"""What a text as HTML writes it lacks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +105,31 @@ def find_program(
         entry_point: The function that is wanted; None for a program.
         continues: Whether the answer may continue the beginning of that function.
     """
+    found = _find_plain(text, language, reader, rule, entry_point, continues=continues)
+    if rule is ExtractionRule.AUTO and (found.code is None or _WRAPPED.search(text[:_MAX_CHARS])):
+        fits = language.program or language.reads_input
+        fits = fits if entry_point is None else mention(entry_point)
+        for inner in unwrapped(text, reader):
+            if inner == text:
+                continue
+            within = _find_plain(inner, language, reader, rule, entry_point, continues=False)
+            if within.code is not None and fits is not None and fits.search(within.code):
+                found = replace(within, note=f"{within.note} It was wrapped in something.")
+                break
+    code = found.code
+    is_escaped = code is not None and _ESCAPED.search(code) and not _UNESCAPED.search(code)
+    return replace(found, code=html.unescape(code)) if code is not None and is_escaped else found
+
+
+def _find_plain(
+    text: str,
+    language: Language,
+    reader: SourceReader,
+    rule: ExtractionRule,
+    entry_point: str | None,
+    *,
+    continues: bool,
+) -> FoundProgram:
     whole = language.program if entry_point is None else mention(entry_point)
     blocks = find_blocks(text, reader)[-_MAX_BLOCKS:]
     if rule is ExtractionRule.AUTO:

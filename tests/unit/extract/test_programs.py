@@ -1,5 +1,6 @@
 """Programs in other languages than Python, in completions."""
 
+import json
 import re
 
 import pytest
@@ -269,6 +270,41 @@ def test_block_that_reads_input_is_the_program_and_not_a_test_of_it(
     assert extract(text, language=language, is_program=True).code == program
     without_input = f"{fenced(language, 'f(1)')}\nor\n{fenced(language, 'f(2)')}"
     assert extract(without_input, language=language, is_program=True).code == "f(2)"
+
+
+ESCAPED = "#include &lt;iostream&gt;\nint main() {\n    std::cout &lt;&lt; &quot;a&amp;b&quot;;\n}"
+PLAIN = '#include <iostream>\nint main() {\n    std::cout << "a&b";\n}'
+
+
+@pytest.mark.parametrize(
+    "completion",
+    [
+        pytest.param(fenced("cpp", ESCAPED), id="block"),
+        pytest.param(ESCAPED, id="no block"),
+        pytest.param(f"<pre><code>{ESCAPED}</code></pre>", id="element"),
+        pytest.param(json.dumps({"language": "cpp", "code": PLAIN}), id="JSON"),
+        pytest.param(fenced("json", json.dumps({"code": PLAIN})), id="JSON in a block"),
+        pytest.param(
+            fenced("bash", f"cat > main.cpp <<'EOF'\n{PLAIN}\nEOF\ng++ main.cpp"), id="document"
+        ),
+        pytest.param("> " + fenced("cpp", PLAIN).replace("\n", "\n> "), id="quoted"),
+    ],
+)
+def test_program_is_taken_out_of_what_it_is_wrapped_in(completion: str) -> None:
+    assert (extract(completion, language="cpp", is_program=True).code or "").strip() == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        pytest.param("php", '<?php echo strlen("&lt;");', id="PHP"),
+        pytest.param("ruby", 'puts gets.gsub("&", "&amp;").gsub("<", "&lt;")', id="Ruby"),
+        pytest.param("javascript", '[{"a": "process.stdin"}].map((one) => one.a)', id="JSON"),
+    ],
+)
+def test_program_that_writes_html_or_json_stays_as_it_is(language: str, code: str) -> None:
+    for completion in (code, fenced(language, code)):
+        assert extract(completion, language=language, is_program=True).code == code
 
 
 def test_programs_that_are_named_are_not_parts_of_one() -> None:
