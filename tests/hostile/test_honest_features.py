@@ -52,9 +52,8 @@ def test_feature_passes(slot: Slot, name: str, body: str) -> None:
     ("name", "body"), [row for row in FEATURES if row.values[0] != "functions"]
 )
 def test_feature_passes_in_a_script(slot: Slot, name: str, body: str) -> None:
-    graded = grade(
-        slot, Suite(right=SOURCES[name], cases=[f"import pytest\n{body}"]), SOURCES[name]
-    )
+    needs = "import pytest\n" if "pytest" in body else ""  # its import takes a fifth of a second
+    graded = grade(slot, Suite(right=SOURCES[name], cases=[needs + body]), SOURCES[name])
 
     assert [case.verdict for case in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
     assert not graded.tampered
