@@ -41,6 +41,13 @@ class _Reading(NamedTuple):
     """Whether it has ended, with all of its threads."""
 
 
+class _Schedule(NamedTuple):
+    """How long a thread was on a CPU, and how long it was ready for one."""
+
+    on_cpu_s: float
+    run_delay_s: float
+
+
 class Memory(NamedTuple):
     """The memory of one process, at one moment."""
 
@@ -312,12 +319,8 @@ def _parent(pid: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
-def _stat(pid: int | str) -> list[bytes]:
-    """Return the fields after the name in the stat file of a process; empty if it is gone.
-
-    Args:
-        pid: Its id or, for a thread, the folder below /proc.
-    """
+def _stat(pid: int) -> list[bytes]:
+    """Return the fields after a process's name in its stat file; empty if it is gone."""
     # The name in the second field may hold blanks and brackets: count from the last bracket.
     return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 
@@ -327,35 +330,35 @@ def _read_process(pid: int) -> _Reading | None:
     fields = _stat(pid)
     if not fields:
         return None
+    schedules = {pid: _schedule(f"/proc/{pid}")}
+    if int(fields[17]) > 1:
+        # Often the first thread only waits for the others, as in Java and rustc.
+        folder = f"/proc/{pid}/task"
+        with contextlib.suppress(OSError):
+            schedules |= {int(each): _schedule(f"{folder}/{each}") for each in os.listdir(folder)}
     user, system, children_user, children_system = map(int, fields[11:15])
     return _Reading(
         started=int(fields[19]),
-        cpu_time_s=max((user + system) / _TICKS, _schedule(pid)[0] / 1e9),
+        cpu_time_s=max((user + system) / _TICKS, schedules[pid].on_cpu_s),
         children_cpu_time_s=(children_user + children_system) / _TICKS,
-        run_delays_s=_run_delays_s(pid, fields),
+        run_delays_s={
+            thread: schedule.run_delay_s
+            for thread, schedule in schedules.items()
+            if not _is_nice(thread)
+        },
         is_dead=_is_dead(fields),
     )
 
 
-def _run_delays_s(pid: int, fields: list[bytes]) -> dict[int, float]:
-    threads = {pid: fields}
-    if int(fields[17]) > 1:
-        # Often the first one only waits for the others, as in Java and rustc.
-        with contextlib.suppress(OSError):
-            folder = f"{pid}/task"
-            threads = {
-                int(each): _stat(f"{folder}/{each}") for each in os.listdir(f"/proc/{folder}")
-            }
-    return {
-        thread: _schedule(f"{pid}/task/{thread}")[1] / 1e9
-        for thread, stat in threads.items()
-        if stat and int(stat[16]) <= _NICENESS
-    }
+def _schedule(folder: str) -> _Schedule:
+    # That of a process is its first thread's. gVisor has no such file.
+    on_cpu_ns, run_delay_ns, *_ = map(int, _read(f"{folder}/schedstat").split() or (0, 0))
+    return _Schedule(on_cpu_ns / 1e9, run_delay_ns / 1e9)
 
 
-def _schedule(pid: int | str) -> list[int]:
-    """Return the nanoseconds that a thread was on a CPU, and ready for one; see `_stat`.
-
-    A process's own are those of its first thread. gVisor has no such file.
-    """
-    return list(map(int, _read(f"/proc/{pid}/schedstat").split())) or [0, 0]
+def _is_nice(thread: int) -> bool:
+    """Whether a thread's priority is lower than the harness's, or it is gone."""
+    try:
+        return os.getpriority(os.PRIO_PROCESS, thread) > _NICENESS
+    except OSError:
+        return True
