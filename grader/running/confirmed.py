@@ -3,7 +3,7 @@
 In each run some of the cases expect something wrong, and only the grader knows which. A right
 submission fails the changed cases and passes the others. A submission that manipulates the tests
 passes all of them. No run is known to be of the unchanged suite. When nothing else is left to find
-out, the suite runs once more with nothing changed.
+out, the suite runs once more with nothing changed, but with strict comparisons.
 """
 
 import ast
@@ -30,7 +30,7 @@ from grader.twins import (
     find_sites,
     propose,
     settled_ids,
-    with_strict_equality,
+    with_strict_comparisons,
 )
 
 _LUCK = 3
@@ -153,7 +153,7 @@ class _Confirmation:
                 break
             latest = self._line_up(self._lineup.twins(doubtful), doubtful)
             found = found | latest
-        return self._graded(self._as_it_is(self._with_proof(found)))
+        return self._graded(self._as_it_is(self._strictly(found)))
 
     def _lucky(self, found: Mapping[CaseKey, Standing]) -> list[CaseKey]:
         """Return cases that passed, if others look guessed: these may be the lucky guesses.
@@ -208,24 +208,22 @@ class _Confirmation:
             if not last.passed(key)
         }
 
-    def _with_proof(self, found: dict[CaseKey, Standing]) -> dict[CaseKey, Standing]:
-        """Return how cases stand after the suite has run with strict comparisons, if need be.
+    def _strictly(self, found: dict[CaseKey, Standing]) -> dict[CaseKey, Standing]:
+        """Return how cases stand after the suite has run with nothing changed but strictly.
 
-        If no change shows each wrong value that a case might let pass, this run does: right values
-        pass it, and objects that equal everything fail. If the suite's reference fails it, too, it
-        shows nothing.
+        Whatever a suite compares, and however, right values pass this run, and objects that equal
+        everything fail it. If the suite's reference fails it, too, it shows nothing.
         """
         passed = self._in(State.PASSED, found)
-        blind = [key for key in passed if not self._lineup.shows(key)]
-        if not blind or self._has_lost(found):
+        if not passed or self._has_lost(found):
             return found
         # The object of a class that tests are for may honestly contain everything.
-        tests, secret = with_strict_equality(
+        tests, secret = with_strict_comparisons(
             tests_of(self._task), _random, containers=self._by_choice
         )
         twin = Twin(tests=tests, changed=())
         ran = TwinRun(twin, self._together(tests))
-        failed = {key for key in blind if ran.failed_with(key, secret)}
+        failed = {key for key in passed if ran.failed_with(key, secret)}
         if failed and self._task.suite.reference is not None:
             right = self._run_reference(twin)
             failed = {key for key in failed if right.passed(key)}

@@ -46,10 +46,13 @@ class TwinRun:
         return result is not None and result.verdict is Verdict.PASSED
 
     def failed_with(self, key: CaseKey, words: str) -> bool:
-        """Tell whether a case was skipped, or failed by an error of these words or a caught one."""
+        """Tell whether a case was skipped, or failed by an error of these words or a caught one.
+
+        If the run reached a limit, it may have been about to pass.
+        """
         result = self.ran.results.get(key)
         if result is None or result.verdict is Verdict.SKIPPED:
-            return True
+            return self.ran.run.outcome.limit_hit is None
         report = self.ran.run.report
         troubles = [trouble for _, trouble in report.collect_errors]
         troubles += [each for each in (report.uncaught, self._trouble(key)) if each is not None]
@@ -64,7 +67,8 @@ class TwinRun:
             return False
         trouble = self._trouble(key)
         if trouble is None:
-            return self.is_broken
+            # A change may keep a test from ever ending, such as one that waits for a value.
+            return self.is_broken or self.ran.run.outcome.limit_hit is not None
         return pick.site.raises or (not trouble.inside and _touches(trouble, pick))
 
     @property

@@ -15,7 +15,7 @@ _PLATFORM = {
     "sys.byteorder": sys.byteorder,
     "sys.maxsize": sys.maxsize,
 }
-_COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -27,6 +27,7 @@ _COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
 }
+"""What each operator of a comparison computes."""
 
 
 class UnknownError(Exception):
@@ -61,7 +62,7 @@ def _value(node: ast.expr, names: Mapping[str, Any], version: tuple[int, ...]) -
         case ast.Compare(left=left, ops=ops, comparators=comparators):
             values = [_value(each, names, version) for each in (left, *comparators)]
             pairs = zip(ops, values, values[1:], strict=False)
-            return all(_COMPARISONS[type(op)](one, other) for op, one, other in pairs)
+            return all(COMPARISONS[type(op)](one, other) for op, one, other in pairs)
         case ast.Call(func=ast.Name(id="len"), args=[inner], keywords=[]):
             return len(_value(inner, names, version))
         case ast.Call(func=ast.Attribute(value=inner, attr="startswith"), args=[start]):

@@ -251,10 +251,14 @@ def _joint_others(
 
 
 def _is_coarsely_apart(one: object, other: object) -> bool:
-    """Tell whether integers differ by a number without factors up to 7, and texts in letters."""
+    """Tell whether values differ so much that hardly any equality ignores it.
+
+    Integers must differ by more than a fifth and by a number without factors up to 7, and texts in
+    letters.
+    """
     match one, other:
         case int(), int():
-            return math.gcd(one - other, 2 * 3 * 5 * 7) == 1
+            return math.gcd(one - other, 2 * 3 * 5 * 7) == 1 and 5 * abs(one - other) > abs(one)
         case str(), str():
             return _letters(one) != _letters(other)
         case _:

@@ -6,6 +6,8 @@ the roundness of the literal that it replaces, or is a literal that the suite ex
 """
 
 import ast
+import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -150,8 +152,10 @@ def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
 
 
 def steps_from(value: int, text: str) -> Iterator[str]:
-    """Yield near integers whose difference is not a multiple of a small number."""
-    return (_written(value + step, text) for step in (1, -1, 11, -11, 13, -13))
+    """Yield integers that differ by more than a fifth, and not by a multiple of a small number."""
+    size = 1 + abs(value) // 4
+    large = next(n for n in itertools.count(size) if math.gcd(n, 2 * 3 * 5 * 7) == 1)
+    return (_written(value + step, text) for step in (large, -large, 11 * large, 13 * large))
 
 
 def _written(value: int, like: str) -> str:

@@ -155,7 +155,7 @@ class ExpectationReader:
     def _may_assert(self, node: ast.AST) -> bool:
         """Tell whether a statement may compare values with others than known ones."""
         match node:
-            case ast.Assert(test=test):
+            case ast.Assert(test=test) | ast.If(test=test):
                 return not self._is_constant(test)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if (
                 name not in self._own_methods
@@ -255,7 +255,7 @@ class ExpectationReader:
                 call.args or [call.func],
                 turns,
                 telling=name not in _COMMON,
-                opposite=name == "assertIn",
+                opposite=name == "assertIn" or name in _EQUALITIES,
             )
 
     def _renamed(self, call: ast.Call, names: tuple[str, ...]) -> Changes:
@@ -463,7 +463,8 @@ class ExpectationReader:
 
         An object that equals everything passes this if it is the other side, but not a comparison
         for inequality. So what is replaced is what the tests compute, or either side if neither
-        certainly is that.
+        certainly is that. A fixture of another file may give an object that equals everything:
+        then nothing else can be replaced.
 
         Args:
             left: One side.
@@ -474,7 +475,8 @@ class ExpectationReader:
         if len(own) == 2:
             return ()
         found = []
-        for side in own or (right, left):
+        fixtures = [side for side in (right, left) if self._is_unknown_fixture(side)]
+        for side in own or fixtures or (right, left):
             if self._source.holds(side):
                 start, end = self._source.span(side)
                 for _ in range(_OTHER_VALUES):
@@ -482,6 +484,13 @@ class ExpectationReader:
                     opening = Edit(start=start, end=start, text=before)
                     found.append((opening, Edit(start=end, end=end, text=after)))
         return tuple(found)
+
+    def _is_unknown_fixture(self, side: ast.expr) -> bool:
+        return (
+            isinstance(side, ast.Name)
+            and side.id not in self._reached.env
+            and self._reached.scope.has_parameter(side.id)
+        )
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:
         """Return edits that replace an instance of the submission's class by a tuple.

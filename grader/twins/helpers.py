@@ -39,9 +39,9 @@ class Helpers:
         for name in taken:
             self._functions.pop(name, None)
 
-    def scope(self, source: SuiteSource, owner: ast.ClassDef | None = None) -> Scope:
+    def scope(self, source: SuiteSource) -> Scope:
         """Return the scope of a module."""
-        return self._scope(source.tree, source, owner, {})
+        return self._scope(source.tree, source, None, {})
 
     def scope_of(
         self,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from grader.source.names import Function, last_name
+from grader.source.names import Function, bound_names, last_name, name_bound_by
 from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.fixtures import HandedOut, handed_out
@@ -164,7 +164,8 @@ class TestModule:
         scope = self._view.scope_of(function, self._source, definition.owner, definition.methods)
         helper_of = self._view.helper_of(definition.owner, definition.methods, self._source)
         walk = Walk(self._names, helper_of, noted=self._noted, everywhere=self._everything)
-        local = _bound_in(function)
+        # Not of its decorators, which hold the rows of parameters.
+        local = set(bound_names([function.args, *function.body]))
         env = {name: bound for name, bound in self._module_env().items() if name not in local}
         env.update({name: replace(bound, scope=scope) for name, bound in cells.items()})
         frame = Frame(source=self._source, scope=scope, env=env)
@@ -326,35 +327,10 @@ def _functions(
         if isinstance(statement, Function):
             found[statement.name] = statement
             continue
-        bound = set(_bound_by(statement))
+        is_class = isinstance(statement, ast.ClassDef)  # what its body binds is its own
+        bound = {name_bound_by(statement)} if is_class else {*bound_names([statement])}
         found = {name: each for name, each in found.items() if not {name, "*"} & bound}
     return found
-
-
-def _bound_by(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement may bind or delete; `*` if they are unknown."""
-    if isinstance(statement, ast.ClassDef):
-        yield statement.name
-        return
-    for node in ast.walk(statement):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                yield name
-            case ast.alias(name=name, asname=asname):
-                yield asname or name.partition(".")[0]
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
-            case ast.ClassDef(name=name):
-                yield name
-            case _:
-                pass
-
-
-def _bound_in(function: Function) -> frozenset[str]:
-    # Not of its decorators, which hold the rows of parameters.
-    nodes = [node for part in (function.args, *function.body) for node in ast.walk(part)]
-    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return frozenset(stored | {n.arg for n in nodes if isinstance(n, ast.arg)})
 
 
 def _is_indirect(call: ast.Call) -> bool:

@@ -69,6 +69,13 @@ class Scope:
         self._read()
         self._known: dict[tuple[str, Path], bool] = {}
 
+    def has_parameter(self, name: str) -> bool:
+        """Tell whether a name is a parameter of the function, such as a fixture's."""
+        if isinstance(self._root, ast.Module):
+            return False
+        spec = self._root.args
+        return any(arg.arg == name for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs))
+
     def loads(self, name: str) -> list[ast.Name]:
         """Return the nodes that read a name."""
         return self._loads.get(name, [])

@@ -75,23 +75,21 @@ def sites_of(
         most=most,
     )
     made = [(each, [*maker.sites(each)]) for each in found]
-    blind = {key.base for each, own in made if _is_blind(each, own) for key in each.cases}
+    sites: list[Site] = []
     if not everything:
-        for site in shared_sites(found, pool, rng, most, joint=joint):
-            yield replace(site, has_blind=any(key.base in blind for key in site.cases))
+        sites += shared_sites(found, pool, rng, most, joint=joint)
     by_case: dict[tuple[CaseKey, ...], list[Site]] = {}
     for each, own in rng.sample(made, len(made)):
-        by_case.setdefault(each.cases, []).extend(own)
-    seen: set[tuple[str, tuple[tuple[Edit, ...], ...], tuple[CaseKey, ...]]] = set()
-    for sites in by_case.values():
-        if everything:
-            sites = [site for site in sites if not site.telling]
-        for site in least_flawed(sites)[:_SITES_A_CASE]:
-            site = replace(site, has_blind=any(key.base in blind for key in site.cases))
-            key = (site.source, site.changes, site.cases)
-            if key not in seen:
-                seen.add(key)
-                yield site
+        usable = (site for site in own if not (everything and site.telling))
+        by_case.setdefault(each.cases, []).extend(usable)
+    for of_case in by_case.values():
+        sites += least_flawed(of_case)[:_SITES_A_CASE]
+    blind = {key.base for each, own in made if _is_blind(each, own) for key in each.cases}
+    different: dict[object, Site] = {}
+    for site in sites:
+        different.setdefault((site.source, site.changes, site.cases), site)
+    for site in different.values():
+        yield replace(site, has_blind=any(key.base in blind for key in site.cases))
 
 
 def _is_blind(found: Found, sites: Sequence[Site]) -> bool:
@@ -240,6 +238,7 @@ class _SiteMaker:
                 usable = within
             else:
                 cases = found.all_rows
+                usable = [each for each, own in zip(usable, within, strict=True) if each != own]
         yield Site(
             cases=cases,
             source=source.name,

@@ -1,19 +1,24 @@
 """Makes each comparison for equality in a suite strict, wherever it is."""
 
 import ast
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 from grader.model import PytestTests, ScriptTests
 from grader.source.names import module_name
 from grader.source.syntax import UNPARSABLE, parse
+from grader.source.trees import module_tree
+from grader.twins.comparison import strict_comparison
 from grader.twins.computed import other_value
 from grader.twins.values import Tolerance
 
 
-def with_strict_equality(
+def with_strict_comparisons(
     tests: ScriptTests | PytestTests, rng: Random, *, containers: bool
 ) -> tuple[ScriptTests | PytestTests, str]:
     """Return a suite in which values must not equal others than what they are compared with.
@@ -32,14 +37,21 @@ def with_strict_equality(
         it was disturbed by the further comparisons, which may for example use up an iterator.
     """
     if isinstance(tests, ScriptTests):
-        strict = _Strict(rng, None, containers=containers)
+        sources = {case.id: case.source for case in tests.cases} | {"": tests.setup}
+        strict = _Strict(rng, _libraries(sources.values()), (), containers=containers)
         cases = tuple(replace(case, source=strict.source(case.source)) for case in tests.cases)
         return replace(tests, cases=cases, setup=strict.source(tests.setup)), strict.secret
     solution = module_name(tests.solution_path).rpartition(".")[2]
-    strict = _Strict(rng, solution, containers=containers)
-    files = (
-        replace(file, content=strict.source(file.content.decode("utf-8", "replace")).encode())
+    sources = {
+        file.path: file.content.decode("utf-8", "replace")
+        for file in tests.files
         if file.path.endswith(".py") and file.path != tests.solution_path
+    }
+    libraries = _libraries(sources.values(), solution)
+    strict = _Strict(rng, libraries, _own_modules(sources), containers=containers)
+    files = (
+        replace(file, content=strict.source(sources[file.path]).encode())
+        if file.path in sources
         else file
         for file in tests.files
     )
@@ -47,13 +59,17 @@ def with_strict_equality(
 
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in"
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
 _ASSERTIONS = {
     "assertEqual": "==", "assertListEqual": "==", "assertTupleEqual": "==", "assertSetEqual": "==",
     "assertDictEqual": "==", "assertSequenceEqual": "==", "assertCountEqual": "==",
-    "assertMultiLineEqual": "==", "assertIn": "in",
+    "assertMultiLineEqual": "==", "assertIn": "in", "assertLess": "<", "assertLessEqual": "<=",
+    "assertGreater": ">", "assertGreaterEqual": ">=",
 }  # fmt: skip
+_ON_PURPOSE = {"unittest.mock": "ANY", "_pytest": "approx"}
+"""Modules with objects that equal many values, and how a suite that wants these names them."""
 _FAR = Tolerance(absolute=1.0, relative=0.125)
 _DECOYS = 4
 """Other values that each value is compared with, before or after the comparison itself."""
@@ -61,81 +77,47 @@ _PLACES = 97
 _MOST = 2000
 """Comparisons that are strict; those of a long loop would take too long."""
 
-_HELPER = """
-def {name}(a, b, kind, is_value, pair=False, count=[]):
-    def compare():
-        return a == b if kind == '==' else a != b if kind == '!=' else a in b if kind == 'in' \
-            else a not in b
-    if len(count) > {most}:
-        return (a, b) if pair else compare()
-    count.append(0)
-    def is_loose(v):
-        kind_of, module = v.__class__, v.__class__.__module__
-        if module in {loose}:
-            place = __import__('sys').modules.get(module)
-            return getattr(place, kind_of.__name__, None) is kind_of
-        return module[:8] == '_pytest.' or ({apart} and module == __name__) or (
-            v.__class__ in ([].__class__, ().__class__) and any(map(is_loose, v))) or (
-            v.__class__ is {{}}.__class__ and any(map(is_loose, v.values())))
-    others = [{others}]
-    if 'in' in kind and not [c for c in b.__class__.__mro__ if '__contains__' in c.__dict__]:
-        others = []  # the comparison itself uses up an iterator
-    elif [v for v in (a, b) if v.__class__ in ([].__class__, ().__class__) and not v]:
-        others = []  # a value without items may honestly equal one with some
-    elif 'in' in kind or is_loose(a) or is_loose(b):
-        others = [lambda v: lambda: 0] * {decoys}
-    place = {places}[len(count) % {count}]
-    met = [0, 0]
-    def meet(other):
-        for n in (0, 1):
-            if is_loose((a, b)[n]):
-                continue  # the tests may compare with what equals many values
-            try:
-                if 'in' in kind:
-                    same = a == other(b) if n else other(a) in b
-                else:
-                    same = other(a) == b if n else a == other(b)
-                if same and (not is_value or same.__class__ is (not 0).__class__):
-                    met[n] += 1
-            except Exception:
+
+@cache
+def _comparison() -> ast.FunctionDef:
+    """Return `strict_comparison` as it is written into a suite: without annotations."""
+    tree = parse(inspect.getsource(strict_comparison))
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef():
+                node.returns = None
+            case ast.arg():
+                node.annotation = None
+            case _:
                 pass
-            except BaseException:
-                met[n] += 1  # it skips or exits
-    for other in others[:place]:
-        meet(other)
-        # What equals a new function may equal just that from now on.
-        assert other is not others[0] or met == [0, 0], '{secret}'
-    try:
-        result = compare()
-        holds = True if result else False
-    except Exception:
-        return (a, b) if pair else compare()
-    if is_value and result.__class__ is not (not 0).__class__:
-        return result
-    for other in others[place:]:
-        meet(other)
-    if holds != (kind in ('!=', 'not in')):
-        assert met[0] < {decoys} - 1 and met[1] < {decoys} - 1, '{secret}'
-    return (a, b) if pair else result
-"""
+    return next(node for node in tree.body if isinstance(node, ast.FunctionDef))
 
 
 class _Strict(ast.NodeTransformer):
     """Replaces comparisons of two values by calls of a function that compares strictly."""
 
-    def __init__(self, rng: Random, solution: str | None, *, containers: bool) -> None:
+    def __init__(
+        self,
+        rng: Random,
+        libraries: Collection[str],
+        own_modules: Collection[str],
+        *,
+        containers: bool,
+    ) -> None:
         """Make the function's name.
 
         Args:
             rng: Chooses the other values.
-            solution: The submission's module; None if the tests share its namespace.
+            libraries: Modules of libraries whose objects tests mean to equal many values.
+            own_modules: The suite's own modules of which the same is true.
             containers: Whether `in` is strict, too.
         """
         self._operators = {
             kind: text for kind, text in _OPERATORS.items() if containers or "in" not in text
         }
         self._rng = rng
-        self._solution = solution
+        self._libraries = sorted(libraries)
+        self._own_modules = sorted(own_modules)
         self.secret = f"{rng.getrandbits(64):x}"
         self._name = f"_compared_{rng.getrandbits(48):x}"
         self._conditions: set[ast.expr] = set()
@@ -153,66 +135,54 @@ class _Strict(ast.NodeTransformer):
         )
         if ast.get_docstring(tree, clean=False) is not None:
             first += 1
-        tree.body[first:first] = ast.parse(self._helper(source, tree)).body
+        tree.body[first:first] = self._definition()
         return ast.unparse(tree)
 
-    def _helper(self, source: str, tree: ast.Module) -> str:
-        others = ["lambda v: lambda: 0"]
-        for number in range(1, _DECOYS):
-            before, after = other_value(self._rng, *[_FAR][: number % 2])
-            others.append(f"lambda v: {before}v{after}")
-        return _HELPER.format(
-            name=self._name,
-            # Objects of these modules may equal many values, since the tests mean them to.
-            loose=sorted(self._libraries(source, tree)),
-            apart=self._solution is not None and "def __eq__" in source,
-            secret=self.secret,
-            others=", ".join(others),
-            decoys=_DECOYS,
-            most=_MOST,
-            count=_PLACES,
-            places=[self._rng.randint(0, _DECOYS) for _ in range(_PLACES)],
+    def _definition(self) -> list[ast.stmt]:
+        """Return the statements that define the function which compares strictly."""
+        function = copy(_comparison())
+        function.name = self._name
+        changed = (other_value(self._rng, *[_FAR][: n % 2]) for n in range(1, _DECOYS))
+        others = ["lambda v: lambda: 0", *(f"lambda v: {a}v{b}" for a, b in changed)]
+        places = [self._rng.randint(0, _DECOYS) for _ in range(_PLACES)]
+        made = (
+            f"{self._name} = {self._name}("
+            f"{self.secret!r}, [{', '.join(others)}], {places}, {_MOST}, "
+            f"{self._libraries}, {self._own_modules})"
         )
-
-    def _libraries(self, source: str, tree: ast.Module) -> Iterator[str]:
-        """Yield the modules that a source imports, but for the submission's."""
-        for node in ast.walk(tree):
-            match node:
-                case ast.Import(names=names):
-                    found = [alias.name for alias in names]
-                case ast.ImportFrom(module=str(module)):
-                    found = [module]
-                case _:
-                    continue
-            for name in found:
-                is_matcher = name != "unittest.mock" or re.search(r"\bANY\b", source)
-                if name.rpartition(".")[2] != self._solution and is_matcher:
-                    yield name
+        return [function, *ast.parse(made).body]
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """Replace a comparison by `==`, `!=`, `in` or `not in`."""
+        """Replace a comparison, or each of a chain."""
         self.generic_visit(node)
-        match node:
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if (
-                type(op) in self._operators
-            ):
-                # Elsewhere, the result may be an object, such as the condition of a query.
-                is_value = node not in self._conditions
-                return self._call(left, right, self._operators[type(op)], is_value=is_value)
-            case _:
-                return node
+        operands = [node.left, *node.comparators]
+        # A chain evaluates what is in its middle only once.
+        if not all(isinstance(each, ast.Name | ast.Constant) for each in operands[1:-1]):
+            return node
+        # Elsewhere, the result may be an object, such as the condition of a query.
+        is_value = node not in self._conditions
+        links = [
+            self._call(left, right, operator, is_value=is_value)
+            if (operator := self._operators.get(type(op)))
+            else ast.Compare(left=left, ops=[op], comparators=[right])
+            for left, op, right in zip(operands, node.ops, operands[1:], strict=False)
+        ]
+        return links[0] if len(links) == 1 else ast.BoolOp(op=ast.And(), values=links)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Replace the first two arguments of one of unittest's assertions."""
+        """Replace the two values that one of unittest's assertions compares."""
         self.generic_visit(node)
         match node:
-            case ast.Call(
-                func=ast.Attribute(attr=name), args=[ast.expr() as left, ast.expr() as right, *rest]
-            ) if _ASSERTIONS.get(name) in self._operators.values() and not isinstance(
-                left, ast.Starred
+            case ast.Call(func=ast.Attribute(attr=name)) if (
+                _ASSERTIONS.get(name) in self._operators.values()
             ):
-                pair = self._call(left, right, _ASSERTIONS[name], is_value=False, pair=True)
-                node.args = [ast.Starred(value=pair, ctx=ast.Load()), *rest]
+                named = {k.arg: k for k in node.keywords if k.arg in ("first", "second")}
+                values = [*node.args, *(k.value for k in named.values())][:2]
+                if len(values) == 2 and not any(isinstance(v, ast.Starred) for v in values):
+                    left, right = values
+                    pair = self._call(left, right, _ASSERTIONS[name], is_value=False, pair=True)
+                    node.args = [ast.Starred(value=pair, ctx=ast.Load()), *node.args[2:]]
+                    node.keywords = [k for k in node.keywords if k not in named.values()]
             case _:
                 pass
         return node
@@ -229,6 +199,41 @@ class _Strict(ast.NodeTransformer):
             ],
             keywords=[],
         )
+
+
+def _libraries(sources: Collection[str], solution: str | None = None) -> set[str]:
+    """Return the modules of libraries whose objects may equal many values, since tests use them.
+
+    Args:
+        sources: The suite's sources.
+        solution: The submission's module; None if the tests share its namespace.
+    """
+    found: set[str] = set()
+    for source in sources:
+        tree = module_tree(source)
+        for node in ast.walk(tree) if tree is not None else ():
+            match node:
+                case ast.Import(names=names):
+                    found.update(alias.name for alias in names)
+                case ast.ImportFrom(module=str(module), names=names):
+                    found.update((module, *(f"{module}.{alias.name}" for alias in names)))
+                case _:
+                    pass
+    found -= _ON_PURPOSE.keys()
+    for module, word in _ON_PURPOSE.items():
+        if any(re.search(rf"\b{word}\b", source) for source in sources):
+            found.add(module)
+    return {module for module in found if solution not in module.split(".")}
+
+
+def _own_modules(sources: Mapping[str, str]) -> set[str]:
+    """Return the names under which those of a suite's files are imported that define equality."""
+    found: set[str] = set()
+    for path, source in sources.items():
+        if "def __eq__" in source:
+            parts = module_name(path).split(".")
+            found.update(".".join(parts[start:]) for start in range(len(parts)))
+    return found
 
 
 def _conditions(node: ast.AST) -> Iterator[ast.expr]:

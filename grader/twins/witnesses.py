@@ -8,27 +8,17 @@ and methods below.
 
 import ast
 import cmath
-import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from random import Random
 from typing import Any
 
+from grader.source.constants import COMPARISONS
 from grader.twins.names import Names
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.values import Bound, Opaque, Values
 
-_OPERATORS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.In: lambda item, items: item in items,
-    ast.NotIn: lambda item, items: item not in items,
-}
 _FUNCTIONS = frozenset("abs bool float int len list max min round set sorted str sum tuple".split())
 _METHODS = frozenset(
     "difference endswith intersection isdisjoint issubset issuperset lower lstrip removeprefix "
@@ -120,7 +110,7 @@ class Witnesses:
         """Return the operands of a node; None if it cannot be computed."""
         match node:
             case ast.Compare(left=left, ops=ops, comparators=rest):
-                if not all(type(op) in _OPERATORS for op in ops):
+                if any(isinstance(op, ast.Is | ast.IsNot) for op in ops):
                     raise _Unknown
                 return [left, *rest]
             case ast.BoolOp(values=values):
@@ -182,7 +172,7 @@ class Witnesses:
                 case ast.Compare(left=left, ops=ops, comparators=rest):
                     operands = [self._compute(each, values, leaves) for each in (left, *rest)]
                     pairs = zip(operands, ops, operands[1:], strict=False)
-                    return all(_OPERATORS[type(op)](a, b) for a, op, b in pairs)
+                    return all(COMPARISONS[type(op)](a, b) for a, op, b in pairs)
                 case ast.BoolOp(op=op, values=parts):
                     found = [self._compute(part, values, leaves) for part in parts]
                     return all(found) if isinstance(op, ast.And) else any(found)

@@ -398,6 +398,29 @@ def test_row_whose_value_the_docstring_mentions_is_changed_for_its_own_case_only
         assert kept == {*ids} - twin.changed.keys()
 
 
+def test_change_of_one_row_is_no_change_of_all() -> None:
+    tests = module(
+        "import pytest\nfrom solution import f\n\n"
+        "@pytest.mark.parametrize('x, wanted', [(n, 11), (m, 12), (k, 13)])\n"
+        "def test_f(x, wanted):\n    assert f(x) == {'value': wanted, 'about': 'my row'}\n"
+    )
+    for _ in range(20):
+        find_sites.cache_clear()
+        for site in find_sites(tests, joint=True):
+            assert len(site.cases) == 1
+            if site.cases[0].row is None:
+                assert all(any('"' in e.text or "'" in e.text for e in c) for c in site.changes)
+
+
+def test_what_may_be_the_tests_own_wildcard_is_replaced_itself() -> None:
+    """A fixture of another file may return an object that equals everything."""
+    source = "from solution import f\n\ndef test_f(any_id):\n    assert f(1).id == any_id\n"
+    start = source.encode().rindex(b"any_id")
+    sites = find_sites(module(source))
+    assert sites
+    assert {change[0].start for site in sites for change in site.changes} == {start}
+
+
 def test_id_of_a_row_agrees_with_what_is_changed() -> None:
     rows = [f"pytest.param({n}, {n * n}, id='{n} to {n * n}')" for n in (11, 12, 13)]
     tests = module(
