@@ -417,20 +417,23 @@ def _approved(task: Task, slot: Slot, references: References) -> tuple[Site, ...
     reference = replace(task, code=task.suite.reference, stop_early=False)
 
     def find() -> tuple[Site, ...]:
-        proposal = propose(tests_of(task), _random)
-        if not proposal.sites:
+        proposals = propose(tests_of(task), _random)
+        if not proposals:
             return ()
         original = run_together(reference, slot).results
-        changed = run_together(reference, slot, proposal.twin.tests).results
-        return proposal.approved(
-            {
-                key
-                for key, result in changed.items()
-                # A reference that crashes says nothing about the change.
-                if result.verdict is Verdict.FAILED
-                and key in original
-                and original[key].verdict is Verdict.PASSED
-            }
-        )
+        found: list[Site] = []
+        for proposal in proposals:
+            changed = run_together(reference, slot, proposal.twin.tests).results
+            found += proposal.approved(
+                {
+                    key
+                    for key, result in changed.items()
+                    # A reference that crashes says nothing about the change.
+                    if result.verdict is Verdict.FAILED
+                    and key in original
+                    and original[key].verdict is Verdict.PASSED
+                }
+            )
+        return tuple(found)
 
     return references.sites(task.suite, find)

@@ -140,7 +140,7 @@ def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
     size = abs(value)
     digits = str(size) if size < 10**300 else ""
     zeros = len(digits) - len(digits.rstrip("0")) if size else 0
-    for _ in range(12):
+    for _ in range(24):
         unit = 10**zeros if rng.random() < 0.8 else 1
         step = rng.choice([1, 1, 1, 2, 2, 3, 4, 5]) * unit
         if size >= 100 and not zeros and digits and rng.random() < 0.5:

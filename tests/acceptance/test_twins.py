@@ -97,11 +97,10 @@ def run_twins(
     """Yield the twins of a suite with the cases that its own program fails there."""
     ids = list(original.cases)
     rng = random.SystemRandom()
-    proposal = propose(tests, rng)
-    approved: tuple[Site, ...] = ()
-    if proposal.sites:
+    approved: list[Site] = []
+    for proposal in propose(tests, rng):
         lost = failed(plain, pair, proposal.twin, ids)
-        approved = proposal.approved([keys_of(ids)[id] for id in lost])
+        approved += proposal.approved([keys_of(ids)[id] for id in lost])
     for twin in Lineup(tests, (*find_sites(tests), *approved), rng).twins():
         if twin.changed:
             yield twin, failed(plain, pair, twin, ids)

@@ -368,7 +368,7 @@ def test_a_proposal_counts_once_the_reference_has_failed_it() -> None:
     tests = script("assert Pair(1, 2) == Pair(1, 2)", "assert Pair(3, 4) == Pair(3, 4)")
     outcomes = set()
     for seed in range(30):
-        proposal = propose(tests, seeded(seed))
+        (proposal,) = propose(tests, seeded(seed))
         assert proposal.sites.keys() == {CaseKey("0"), CaseKey("1")}
         failed = {"0", "1"} - passed_cases(proposal.twin.tests, code)
         approved = proposal.approved([CaseKey(id) for id in failed])
@@ -377,6 +377,23 @@ def test_a_proposal_counts_once_the_reference_has_failed_it() -> None:
         for twin in make_twins(tests, ["0", "1"], seeded(seed), sites=sites):
             assert passed_cases(twin.tests, code) == {"0", "1"} - set(twin.changed)
     assert len(outcomes) > 1  # equality ignores b, and some proposals change only that
+
+
+def test_each_expectation_that_no_certain_change_reaches_is_proposed() -> None:
+    lines = [
+        "a = Pair(1, 2)",
+        "assert a.a == 1",
+        "assert a + a == Pair(2, 4)",
+        "assert a == Pair(1, 2)",
+    ]
+    tests = script("\n".join(lines))
+    proposals = propose(tests, seeded(1))
+    changed = []
+    for proposal in proposals:
+        assert isinstance(proposal.twin.tests, ScriptTests)
+        now = proposal.twin.tests.cases[0].source.splitlines()
+        changed += [number for number, line in enumerate(now) if line != lines[number]]
+    assert sorted(changed) == [2, 3]
 
 
 def test_row_whose_value_the_docstring_mentions_is_changed_for_its_own_case_only() -> None:
