@@ -3,13 +3,12 @@
 import ast
 import inspect
 import re
-from collections.abc import Collection, Iterator, Mapping
-from copy import copy
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from random import Random
 
-from grader.model import PytestTests, ScriptTests
+from grader.model import PytestTests, ScriptTests, SuiteFile
 from grader.source.names import module_name
 from grader.source.syntax import UNPARSABLE, parse
 from grader.source.trees import module_tree
@@ -36,26 +35,18 @@ def with_strict_comparisons(
         The suite, and a secret that the message of each such error has. A test that fails without
         it was disturbed by the further comparisons, which may for example use up an iterator.
     """
-    if isinstance(tests, ScriptTests):
-        sources = {case.id: case.source for case in tests.cases} | {"": tests.setup}
-        strict = _Strict(rng, _libraries(sources.values()), (), containers=containers)
-        cases = tuple(replace(case, source=strict.source(case.source)) for case in tests.cases)
-        return replace(tests, cases=cases, setup=strict.source(tests.setup)), strict.secret
-    solution = module_name(tests.solution_path).rpartition(".")[2]
-    sources = {
-        file.path: file.content.decode("utf-8", "replace")
-        for file in tests.files
-        if file.path.endswith(".py") and file.path != tests.solution_path
-    }
-    libraries = _libraries(sources.values(), solution)
-    strict = _Strict(rng, libraries, _own_modules(sources), containers=containers)
-    files = (
-        replace(file, content=strict.source(sources[file.path]).encode())
-        if file.path in sources
-        else file
-        for file in tests.files
-    )
-    return replace(tests, files=tuple(files)), strict.secret
+    prepared = _prepared(tests, containers=containers)
+    secret, name = f"{rng.getrandbits(64):x}", f"_compared_{rng.getrandbits(48):x}"
+    changed = (other_value(rng, *[_FAR][: n % 2]) for n in range(1, _DECOYS))
+    others = ["lambda v: lambda: 0", *(f"lambda v: {a}v{b}" for a, b in changed)]
+    places = [rng.randint(0, _DECOYS) for _ in range(_PLACES)]
+    made = f"{_NAME}({secret!r}, [{', '.join(others)}], {places}, {_MOST}, *{prepared.loose!r})"
+    definition = f"{_function()}\n{_NAME} = {made}"
+
+    def filled(source: str) -> str:
+        return source.replace(_DEFINITION, definition).replace(_NAME, name)
+
+    return _with_sources(prepared.tests, filled), secret
 
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
@@ -78,48 +69,85 @@ _MOST = 2000
 """Comparisons that are strict; those of a long loop would take too long."""
 
 
+_DEFINITION, _NAME = "_strict_comparison_goes_here_", "_name_of_strict_comparison_"
+"""Stand in a prepared suite for what is chosen at random for each submission."""
+
+
 @cache
-def _comparison() -> ast.FunctionDef:
-    """Return `strict_comparison` as it is written into a suite: without annotations."""
+def _function() -> str:
+    """Return the source of `strict_comparison` as it is written into suites: shorter."""
     tree = parse(inspect.getsource(strict_comparison))
     for node in ast.walk(tree):
         match node:
-            case ast.FunctionDef():
+            case ast.FunctionDef(name=name):
                 node.returns = None
+                node.name = _NAME if name == strict_comparison.__name__ else name
             case ast.arg():
                 node.annotation = None
             case _:
                 pass
-    return next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    return ast.unparse(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A suite with strict comparisons by a function that is not yet defined."""
+
+    tests: ScriptTests | PytestTests
+    loose: tuple[list[str], list[str]]
+    """The modules of libraries, and of the suite, whose objects may equal many values."""
+
+
+@lru_cache(maxsize=64)
+def _prepared(tests: ScriptTests | PytestTests, *, containers: bool) -> _Prepared:
+    sources: dict[str, str] = {}
+    solution = None
+    if isinstance(tests, ScriptTests):
+        sources = {case.id: case.source for case in tests.cases} | {"": tests.setup}
+    else:
+        solution = module_name(tests.solution_path).rpartition(".")[2]
+        sources = {file.path: file.content.decode("utf-8", "replace") for file in _files(tests)}
+    own = _own_modules(sources) if isinstance(tests, PytestTests) else set()
+    return _Prepared(
+        tests=_with_sources(tests, _Strict(containers=containers).source),
+        loose=(sorted(_libraries(sources.values(), solution)), sorted(own)),
+    )
+
+
+def _with_sources(
+    tests: ScriptTests | PytestTests, change: Callable[[str], str]
+) -> ScriptTests | PytestTests:
+    """Return a suite with changed sources."""
+    if isinstance(tests, ScriptTests):
+        cases = (replace(case, source=change(case.source)) for case in tests.cases)
+        return replace(tests, cases=tuple(cases), setup=change(tests.setup))
+    changed = {
+        file.path: change(file.content.decode("utf-8", "replace")).encode()
+        for file in _files(tests)
+    }
+    files = (replace(file, content=changed.get(file.path, file.content)) for file in tests.files)
+    return replace(tests, files=tuple(files))
+
+
+def _files(tests: PytestTests) -> Iterator[SuiteFile]:
+    """Yield the files with the suite's own code."""
+    for file in tests.files:
+        if file.path.endswith(".py") and file.path != tests.solution_path:
+            yield file
 
 
 class _Strict(ast.NodeTransformer):
     """Replaces comparisons of two values by calls of a function that compares strictly."""
 
-    def __init__(
-        self,
-        rng: Random,
-        libraries: Collection[str],
-        own_modules: Collection[str],
-        *,
-        containers: bool,
-    ) -> None:
-        """Make the function's name.
+    def __init__(self, *, containers: bool) -> None:
+        """Choose the operators.
 
         Args:
-            rng: Chooses the other values.
-            libraries: Modules of libraries whose objects tests mean to equal many values.
-            own_modules: The suite's own modules of which the same is true.
             containers: Whether `in` is strict, too.
         """
         self._operators = {
             kind: text for kind, text in _OPERATORS.items() if containers or "in" not in text
         }
-        self._rng = rng
-        self._libraries = sorted(libraries)
-        self._own_modules = sorted(own_modules)
-        self.secret = f"{rng.getrandbits(64):x}"
-        self._name = f"_compared_{rng.getrandbits(48):x}"
         self._conditions: set[ast.expr] = set()
 
     def source(self, source: str) -> str:
@@ -128,29 +156,15 @@ class _Strict(ast.NodeTransformer):
             tree = parse(source)
             self._conditions = {each for node in ast.walk(tree) for each in _conditions(node)}
             tree = self.visit(tree)
+            first = sum(
+                isinstance(node, ast.ImportFrom) and node.module == "__future__"
+                for node in tree.body
+            )
+            first += ast.get_docstring(tree, clean=False) is not None
+            tree.body.insert(first, ast.Expr(ast.Name(_DEFINITION, ast.Load())))
+            return ast.unparse(tree)
         except UNPARSABLE:
             return source
-        first = sum(
-            isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
-        )
-        if ast.get_docstring(tree, clean=False) is not None:
-            first += 1
-        tree.body[first:first] = self._definition()
-        return ast.unparse(tree)
-
-    def _definition(self) -> list[ast.stmt]:
-        """Return the statements that define the function which compares strictly."""
-        function = copy(_comparison())
-        function.name = self._name
-        changed = (other_value(self._rng, *[_FAR][: n % 2]) for n in range(1, _DECOYS))
-        others = ["lambda v: lambda: 0", *(f"lambda v: {a}v{b}" for a, b in changed)]
-        places = [self._rng.randint(0, _DECOYS) for _ in range(_PLACES)]
-        made = (
-            f"{self._name} = {self._name}("
-            f"{self.secret!r}, [{', '.join(others)}], {places}, {_MOST}, "
-            f"{self._libraries}, {self._own_modules})"
-        )
-        return [function, *ast.parse(made).body]
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Replace a comparison, or each of a chain."""
@@ -191,7 +205,7 @@ class _Strict(ast.NodeTransformer):
         self, left: ast.expr, right: ast.expr, kind: str, *, is_value: bool, pair: bool = False
     ) -> ast.expr:
         return ast.Call(
-            func=ast.Name(id=self._name, ctx=ast.Load()),
+            func=ast.Name(id=_NAME, ctx=ast.Load()),
             args=[
                 left,
                 right,
