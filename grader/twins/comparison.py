@@ -127,8 +127,9 @@ def strict_comparison(
         if is_true != (operator in ("!=", "not in")):
             assert max(met) < len(others) - 1, secret  # noqa: S101
         if is_true and operator[0] in "<>" and not any(loose):
-            # In no order are two values each less than the other.
-            assert not holds(right, left, operator[0]), secret  # noqa: S101
+            # In no order are two values each less than the other. `<=` may allow for a tolerance.
+            both = holds(left, right, operator[0]) and holds(right, left, operator[0])
+            assert not both, secret  # noqa: S101
         return (left, right) if as_pair else result
 
     return compared

@@ -475,7 +475,7 @@ class ExpectationReader:
         if len(own) == 2:
             return ()
         found = []
-        fixtures = [side for side in (right, left) if self._is_unknown_fixture(side)]
+        fixtures = [side for side in (right, left) if self._has_unknown_fixture(side)]
         for side in own or fixtures or (right, left):
             if self._source.holds(side):
                 start, end = self._source.span(side)
@@ -485,11 +485,12 @@ class ExpectationReader:
                     found.append((opening, Edit(start=end, end=end, text=after)))
         return tuple(found)
 
-    def _is_unknown_fixture(self, side: ast.expr) -> bool:
-        return (
-            isinstance(side, ast.Name)
-            and side.id not in self._reached.env
-            and self._reached.scope.has_parameter(side.id)
+    def _has_unknown_fixture(self, side: ast.expr) -> bool:
+        return any(
+            isinstance(node, ast.Name)
+            and node.id not in self._reached.env
+            and self._reached.scope.has_parameter(node.id)
+            for node in ast.walk(side)
         )
 
     def _as_data(self, expected: ast.expr) -> tuple[Edit, ...] | None:

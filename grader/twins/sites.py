@@ -84,7 +84,12 @@ def sites_of(
         by_case.setdefault(each.cases, []).extend(usable)
     for of_case in by_case.values():
         sites += least_flawed(of_case)[:_SITES_A_CASE]
-    blind = {key.base for each, own in made if _is_blind(each, own) for key in each.cases}
+    blind = {
+        key.base
+        for each, own in made
+        if _is_blind(each, own) or (joint and _rests_on_equality(each, own))
+        for key in each.cases
+    }
     different: dict[object, Site] = {}
     for site in sites:
         different.setdefault((site.source, site.changes, site.cases), site)
@@ -98,6 +103,18 @@ def _is_blind(found: Found, sites: Sequence[Site]) -> bool:
         return found.expectation.is_blind
     computed = found.expectation.replaceable
     return all(site.blind or (site.computed and computed) for site in sites)
+
+
+def _rests_on_equality(found: Found, sites: Sequence[Site]) -> bool:
+    """Tell whether a value is only compared with others of another type.
+
+    An equality of the submission's own may refuse these, and hold for each object of its class.
+    """
+    turns = frozenset(found.expectation.turns)
+    return all(turns.issuperset(site.changes) for site in sites) and any(
+        isinstance(node, ast.Eq) or (isinstance(node, ast.Attribute) and "Equal" in node.attr)
+        for node in ast.walk(found.expectation.reached.node)
+    )
 
 
 def _expected(found: Iterable[Found]) -> Iterator[tuple[ast.expr, str]]:

@@ -429,10 +429,19 @@ def test_change_of_one_row_is_no_change_of_all() -> None:
                 assert all(any('"' in e.text or "'" in e.text for e in c) for c in site.changes)
 
 
-def test_what_may_be_the_tests_own_wildcard_is_replaced_itself() -> None:
+@pytest.mark.parametrize("joint", [True, False])
+def test_objects_of_another_type_show_nothing_about_an_equality_of_the_program(joint: bool) -> None:
+    lines = ["v = V(1, 2)", "assert v.x == 1", "assert v + v == V(2, 4)"]
+    sites = find_sites(script("\n".join(lines)), joint=joint)
+    assert sites
+    assert {site.has_blind for site in sites} == {joint}
+
+
+@pytest.mark.parametrize("side", ["any_id", "[any_id, n]"])
+def test_what_may_be_the_tests_own_wildcard_is_replaced_itself(side: str) -> None:
     """A fixture of another file may return an object that equals everything."""
-    source = "from solution import f\n\ndef test_f(any_id):\n    assert f(1).id == any_id\n"
-    start = source.encode().rindex(b"any_id")
+    source = f"from solution import f, n\n\ndef test_f(any_id):\n    assert f(1).id == {side}\n"
+    start = source.rindex(side)
     sites = find_sites(module(source))
     assert sites
     assert {change[0].start for site in sites for change in site.changes} == {start}

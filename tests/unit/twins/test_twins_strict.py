@@ -62,6 +62,12 @@ def test_assertion_of_unittest(source: str) -> None:
     [
         pytest.param("assert {1} <= {1, 2} and not {1} <= {2}", id="sets"),
         pytest.param("assert (1, 2) < (1, 3) <= (1, 3)", id="tuples"),
+        pytest.param(
+            "class Near(float):\n"
+            "    def __le__(self, other): return float(self) <= float(other) + 1e-6\n"
+            "assert Near(1.0) <= Near(0.9999999)",
+            id="tolerance",
+        ),
         pytest.param("nan = float('nan')\nassert nan != nan and not nan < nan", id="nan"),
         pytest.param(
             "found = iter([1, 2, 3])\nassert 2 in found and [*found] == [3]", id="iterator"
