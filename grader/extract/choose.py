@@ -166,7 +166,29 @@ class Chooser:
         return reading.substantial and reading.is_program
 
     def _is_answer_block(self, candidate: _Candidate) -> bool:
-        return candidate.block.closed and self._is_whole(candidate) and not candidate.quoted
+        return (
+            candidate.block.closed
+            and self._is_whole(candidate)
+            and not candidate.quoted
+            and self._stands_alone(candidate)
+        )
+
+    def _stands_alone(self, candidate: _Candidate) -> bool:
+        """Tell whether a whole block has code of its own for what it defines.
+
+        After a solution, models often show a template of it, or tests that import it.
+        """
+        reading, entry_point = candidate.reading, self._wanted.entry_point
+        if entry_point is not None:
+            return reading.builds(entry_point)
+        return not reading.is_outline and not (
+            reading.imported
+            and any(
+                any(other.builds(name) for name in reading.imported)
+                for other in map(self._read_block, self._blocks[-MAX_BLOCKS:])
+                if other is not reading
+            )
+        )
 
     def _is_whole(self, candidate: _Candidate) -> bool:
         return not candidate.blank and self._is_answer(candidate.reading)
@@ -174,15 +196,12 @@ class Chooser:
     # ------------------------------------------------------------ the steps, in order
 
     def _whole_block(self) -> Choice | None:
+        whole = [each for each in self._candidates if self._is_whole(each) and not each.quoted]
+        alone = [each for each in whole if self._stands_alone(each)]
         for closed in (True, False):
             for tags in self._tag_classes():
-                for candidate in self._candidates:
-                    if (
-                        candidate.block.closed is closed
-                        and candidate.block.tag in tags
-                        and not candidate.quoted
-                        and self._is_whole(candidate)
-                    ):
+                for candidate in alone or whole:
+                    if candidate.block.closed is closed and candidate.block.tag in tags:
                         return self._put_together(candidate)
         return None
 

@@ -6,6 +6,7 @@ The parser is the only part of Python that gets a submission's code in the trust
 
 import ast
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -110,6 +111,34 @@ class SourceReading:
             return mentions(self.code, entry_point)
         name = entry_point.replace("()", "")
         return name in self.bound or f"{name.partition('.')[0]}.*" in self.bound
+
+    def builds(self, entry_point: str) -> bool:
+        """Tell whether it defines `entry_point` by code of its own.
+
+        An import, a stub such as `def f(): ...` and `f = cache(f)` need another definition.
+        """
+        if self.tree is None:
+            return self.defines(entry_point)
+        name, _, member = entry_point.replace("()", "").partition(".")
+        return any(_builds(node, name, member) for node in module_level(self.tree.body))
+
+    @cached_property
+    def is_outline(self) -> bool:
+        """Whether all functions and classes that it defines are stubs, and there are some."""
+        body = self.tree.body if self.tree else []
+        definitions = [node for node in body if isinstance(node, Definition)]
+        return bool(definitions) and all(map(_is_stub, definitions)) and not self.acts
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that it imports from modules outside of the standard library."""
+        return frozenset(
+            alias.name
+            for node in (module_level(self.tree.body) if self.tree else ())
+            if isinstance(node, ast.ImportFrom)
+            and (node.module or "").partition(".")[0] not in sys.stdlib_module_names
+            for alias in node.names
+        )
 
     @cached_property
     def _seems_code(self) -> bool:
@@ -242,6 +271,41 @@ def _is_gap(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is ...
 
 
+def _builds(node: ast.stmt, name: str, member: str) -> bool:
+    if not isinstance(node, Definition):
+        return not member and name in _assigned(node) and name not in _values_read(node)
+    if node.name != name or not (member and isinstance(node, ast.ClassDef)):
+        return node.name == name and not member and not _is_stub(node)
+    own = [
+        each
+        for each in module_level(node.body)
+        if member in _assigned(each) or (isinstance(each, Definition) and each.name == member)
+    ]
+    return not all(map(_is_stub, own)) if own else bool(node.bases)
+
+
+def _assigned(node: ast.stmt) -> set[str]:
+    """Return the names that a statement assigns, without those of statements inside it."""
+    targets = (part for target in _targets(node) for part in ast.walk(target))
+    return {part.id for part in targets if isinstance(part, ast.Name)}
+
+
+def _values_read(node: ast.stmt) -> set[str]:
+    return names_read(node) if isinstance(node, ast.Assign | ast.AnnAssign) else set()
+
+
+def _is_stub(node: ast.stmt) -> bool:
+    """Tell whether a definition does nothing, or is nothing but a placeholder itself."""
+    if isinstance(node, ast.ClassDef):
+        return not node.bases and all(map(_is_stub, node.body))
+    if isinstance(node, Definition):
+        return all(map(_is_stub, node.body))
+    if isinstance(node, ast.Raise):
+        return node.exc is not None and "NotImplementedError" in names_read(node.exc)
+    constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return constant or isinstance(node, ast.Pass)
+
+
 def _acts(node: ast.stmt) -> bool:
     if isinstance(node, Definition | ast.Import | ast.ImportFrom) or is_idle(node):
         return False
@@ -256,8 +320,7 @@ def own_names(body: Iterable[ast.stmt]) -> set[str]:
     for node in module_level(body):
         parts = node.names if isinstance(node, ast.Import | ast.ImportFrom) else [node]
         names.update(filter(None, map(name_bound_by, parts)))
-        for target in _targets(node):
-            names.update(n.id for n in ast.walk(target) if isinstance(n, ast.Name))
+        names |= _assigned(node)
     return names
 
 

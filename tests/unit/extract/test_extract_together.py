@@ -156,6 +156,44 @@ def test_note_says_that_blocks_were_joined() -> None:
     )
 
 
+SOLVE = "def solve(x):\n    return x * 2"
+METHOD = "class Solution:\n    def solve(self, x):\n        return x * 2"
+WEAK = {
+    "dots": "def solve(x):\n    ...",
+    "pass": "def solve(x):\n    # your code\n    pass",
+    "docstring": 'def solve(x):\n    """Double x."""',
+    "not implemented": "def solve(x):\n    raise NotImplementedError",
+    "tests that import it": "from solution import solve\n\ndef test():\n    assert solve(1) == 2",
+    "a wrapper of itself": "from functools import cache\nsolve = cache(solve)",
+}
+
+
+@pytest.mark.parametrize("shown", WEAK.values(), ids=WEAK)
+def test_template_or_test_does_not_replace_the_solution(shown: str) -> None:
+    assert found(SOLVE, shown) == SOLVE
+    assert found(shown, SOLVE) == SOLVE
+    assert found(shown) == shown
+
+
+def test_template_of_a_class_does_not_replace_the_solution() -> None:
+    template = "class Solution:\n    def solve(self, x):\n        pass"
+    assert found(METHOD, template, entry_point="Solution.solve") == METHOD
+    inherits = "class Solution(Base):\n    pass"
+    assert found(METHOD, inherits, entry_point="Solution.solve") == inherits
+
+
+@pytest.mark.parametrize("name", ["dots", "tests that import it"])
+def test_template_or_test_does_not_replace_the_solution_of_unknown_name(name: str) -> None:
+    assert found(SOLVE, WEAK[name], entry_point=None) == SOLVE
+    assert found(WEAK[name], entry_point=None) == WEAK[name]
+
+
+def test_other_import_may_define_the_entry_point() -> None:
+    assert found("solve = 3 +", "from math import gcd as solve") == "from math import gcd as solve"
+    numbers = "from tools import other\n\ndef solve(x):\n    return other(x)"
+    assert found(SOLVE, numbers, entry_point=None) == numbers
+
+
 names = st.sampled_from(["a", "b", "c", "d"])
 statements = st.builds(
     lambda form, name, used: form.format(name, used),
