@@ -16,6 +16,7 @@ from grader.model import MiB
 _MAIN = re.compile(r"\bMain\s*\(")
 _PROBLEM = re.compile(r"\bclass\s+Problem\b[^{]*\{")
 _CLASS = re.compile(r"\bclass\s+\w+[^{;]*\{")
+_USING = re.compile(r"^[ \t]*using\s[\w.= \t]+;", re.MULTILINE)
 _SHOW = """
 class ShownForTests {
     static string Text(object value) {
@@ -69,19 +70,25 @@ def show(values: ValueDriver) -> str:
     """Show the values of expressions, lists by what they hold and 1.0 as 1.
 
     Source around them continues a class that the answer begins. Without such source, the statements
-    go into the class `Problem` or, if there is none, into the first class of the answer. What is
-    put before the answer's own code stands in its first line, which keeps its line numbers.
+    go into the class `Problem` or, if there is none, into the first class of the answer. Methods
+    outside of classes are taken into one. What is put before the answer's own code stands in its
+    first line, which keeps its line numbers.
     """
     usings = " ".join(values.head.split("\n"))
-    code = f"{usings} {_MAIN.sub('MainOfTheAnswer(', values.code)}"
+    code = _MAIN.sub("MainOfTheAnswer(", values.code)
+    if _CLASS.search(code):
+        code = f"{usings} {code}"
+    else:
+        own = " ".join(_USING.findall(code))
+        code = f"{usings} {own} class Problem {{ {_USING.sub('', code)}\n"
+        code += "" if values.around else "}"
     form = 'ShownForTests.Line("\\n{mark} {number} ", {expression})'
     if values.around:
         return f"{with_open_class(code)}\n{values.statements(form)}{_SHOW}"
     main = f" static void Main() {{ {values.statements(form, end=';')} }}".replace("\n", " ")
     begun = _PROBLEM.search(code) or _CLASS.search(code)
-    if begun is None:
-        return f"{usings} class Problem {{ {values.code}\n{main} }}{_SHOW}"
-    return code[: begun.end()] + main + code[begun.end() :] + _SHOW
+    end = len(code) if begun is None else begun.end()
+    return code[:end] + main + code[end:] + _SHOW
 
 
 def empty_method(begun: str, _name: str) -> str:

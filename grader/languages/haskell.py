@@ -49,6 +49,7 @@ def show(values: ValueDriver) -> str:
 
 
 _CALLED = re.compile(r"^check[ \t]+(?P<name>\w+)[ \t]*=[ \t]*do\b", re.MULTILINE)
+_TYPED = re.compile(r"^check[ \t]*::[ \t]*\((?P<type>[^\n]+)\)[ \t]*->[ \t]*IO\b", re.MULTILINE)
 _ROWS = re.compile(r"\btestCases\s*=\s*\[")
 _APPLIED = re.compile(
     r"mapM_\s*\(\\(?P<pattern>[^\n]*?)\s*->\s*testCase\s+(?P<arguments>[^\n]*)\)\s*testCases"
@@ -73,8 +74,11 @@ def read_tests(source: str, function: str) -> ExpressionTests:
     if not (called and rows and applied and test and compared):
         _refuse(source)
     name = re.compile(rf"\b{called['name']}\b")
+    typed = _TYPED.search(source)
+    # Numbers of an answer without a type are of the type that the tests want.
+    call = function if typed is None else f"({function} :: {typed['type']})"
     bindings = [
-        name.sub(function, let["binding"])
+        name.sub(lambda _: call, let["binding"])
         for let in _LET.finditer(source, test.end(), compared.start())
     ]
     bound = {word for each in bindings for word in _words(each.partition("=")[0])}

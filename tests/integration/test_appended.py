@@ -208,3 +208,18 @@ def test_answer_in_java_may_have_a_class_as_the_tests_have(grader: Grader) -> No
     completion = f"```java\n{code}\n```"
     report = grader.grade(Submission(id="0", completion=completion, suite=suite))
     assert report.verdict == "passed", report.feedback
+
+
+BARE = {
+    "csharp": "using System;\nusing System.Linq;\n\n"
+    "static List<double> twice(List<double> n)\n{\n"
+    "    return n.Select(each => each + each).ToList();\n}",
+    "haskell": "twice n = zipWith (+) n n",
+}
+"""Functions outside of classes, or without their type."""
+
+
+@pytest.mark.parametrize("language", BARE)
+def test_function_may_be_bare(grader: Grader, language: str) -> None:
+    report = grade(grader, language, BARE[language])
+    assert report.verdict == "passed", report.feedback
