@@ -19,7 +19,10 @@ _MAX_MARKS = 200
 """The most marks of one kind that are examined: the last or the first ones."""
 
 _BOX = re.compile(r"\\(?:f?boxed|fbox)\s*(\{|(?=[\w-])|\Z)")
-_JOINT = re.compile(r"[$\s]*(?:\\text\{)?\s*(?:,|,?\s*(?:and|or))\s*\}?[$\s]*")
+_JOINT = re.compile(
+    r"(?:[$\s~]|\\[,;: ]|\\q?quad)*(?:\\text\{\s*)?(?:,|;|,?\s*(?:and|or)\b)\s*\}?"
+    r"(?:[$\s~]|\\[,;: ]|\\q?quad)*"
+)
 _BARE = re.compile(r"-?\w+")
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _HASHES = re.compile(r"(?<!#)#{4}(?!#)[ \t]*(.*?)(?=</answer>|$)", re.MULTILINE | re.IGNORECASE)

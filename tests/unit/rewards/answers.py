@@ -240,6 +240,8 @@ ANSWERS: tuple[tuple[str, str, str], ...] = (
     ("\\boxed{4} and \\boxed{5}", "4, 5", RIGHT),
     ("$\\boxed{4}$, $\\boxed{5}$", "5, 4", RIGHT),
     ("\\boxed{4} or \\boxed{5}", "5", WRONG),
+    ("\\boxed{4}\\quad\\text{ or }\\quad \\boxed{5}", "5", WRONG),
+    ("$\\boxed{4}$ or $\\boxed{5}$", "5", WRONG),
     ("\\boxed{4}, \\boxed{4}.", "4", RIGHT),
     ("\\boxed{4}. No: \\boxed{5}", "5", RIGHT),
     ("\\boxed{(1, 2)} and \\boxed{(2, 1)}", "(2, 1), (1, 2)", RIGHT),
