@@ -32,7 +32,9 @@ _CODE_LINE = re.compile(
 )
 
 
-_READS = re.compile(r"\b(?:raw_)?input\b|\bstdin\b|\bopen\s*\(\s*0|\bfileinput\b|\bos\.read\b")
+_READS = re.compile(
+    r"\b(?:raw_input|input|stdin)\b(?!\s*=)|\bopen\s*\(\s*0|\bfileinput\b|\bos\.read\b"
+)
 _PRINTS = re.compile(r"\bprint\b|\bstdout\b|\bos\.write\b")
 
 

@@ -100,6 +100,10 @@ PROGRAM = f"{READ}\nprint(n * 2)"
         pytest.param("import sys\ninput = sys.stdin.readline", id="a way to read"),
         pytest.param("print(sum(...))", id="a gap"),
         pytest.param(HELPER, id="a definition"),
+        pytest.param(
+            "from subprocess import run\nprint(run(['python3', 'a.py'], input=b'4').stdout)",
+            id="a trial",
+        ),
     ],
 )
 def test_program_is_preferred_to_what_is_shown_of_it_later(shown: str) -> None:
