@@ -12,8 +12,9 @@ from typing import Any
 def strict_comparison(
     secret: str,
     others: Sequence[Callable[[Any], Any]],
-    places: Sequence[int],
+    turns: Sequence[int],
     most: int,
+    most_items: int,
     libraries: Collection[str],
     own_modules: Collection[str],
 ) -> Callable[..., Any]:
@@ -22,18 +23,19 @@ def strict_comparison(
     Args:
         secret: The message of the error that is raised then.
         others: Each makes another value of one. The first makes a new function.
-        places: How many of the others are met before the comparison itself, the rest after it; one
+        turns: How many of the others are met before the comparison itself, the rest after it; one
             number for each comparison, in turn.
-        most: The number of comparisons that are strict, and of items that are looked at in each.
+        most: How often each comparison of the source is strict. After that it is made as usual.
+        most_items: How many items of a value are looked at to tell whether it may be loose.
         libraries: Modules whose objects may honestly equal many values.
         own_modules: The suite's own modules of which the same is true.
     """
-    number = 0
+    made: dict[int, int] = {}
     list_class, tuple_class, dict_class = [0].__class__, (0,).__class__, {0: 0}.__class__
     bool_class, int_class = (not 0).__class__, (0).__class__
 
     def is_loose(value: Any) -> bool:
-        """Tell whether a value, or one in it, may honestly equal many, or is too large to tell."""
+        """Tell whether a value, or one in it, may honestly equal many."""
         pending = [value]
         try:
             for each in pending:
@@ -46,8 +48,8 @@ def strict_comparison(
                     if getattr(place, kind.__name__, None) is kind:
                         return True
                 if kind in (list_class, tuple_class, dict_class):
-                    if len(pending) + len(each) > most:
-                        return True
+                    if len(pending) + len(each) > most_items:
+                        return False
                     pending += each.values() if kind is dict_class else each
         except Exception:  # noqa: BLE001, S110 - only a submission's class is so unusual
             pass
@@ -79,12 +81,14 @@ def strict_comparison(
             return []  # a value without items may honestly equal one with some
         return [others[0]] * len(others) if any(loose) else others
 
-    def compared(left: Any, right: Any, operator: str, is_value: bool, as_pair: bool) -> Any:
-        nonlocal number
+    def compared(
+        left: Any, right: Any, operator: str, place: int, is_value: bool, as_pair: bool
+    ) -> Any:
+        number = made.get(place, 0)
         if number > most:
             return (left, right) if as_pair else compare(left, right, operator)
-        place = places[number % len(places)]
-        number += 1
+        made[place] = number + 1
+        before = turns[(place + number) % len(turns)]
         is_in = "in" in operator
         loose = is_loose(left), is_loose(right)
         met = [0, 0]
@@ -111,7 +115,7 @@ def strict_comparison(
                 met[side] += holds(one, two, "in" if is_in and is_left else "==")
 
         further = other_values(left, right, operator, loose)
-        for other in further[:place]:
+        for other in further[:before]:
             meet(other)
             # What equals a new function may equal just that from now on.
             assert other is not others[0] or met == [0, 0], secret  # noqa: S101
@@ -122,7 +126,7 @@ def strict_comparison(
             return (left, right) if as_pair else compare(left, right, operator)
         if is_value and not is_answer(result):
             return result
-        for other in further[place:]:
+        for other in further[before:]:
             meet(other)
         if is_true != (operator in ("!=", "not in")):
             assert max(met) < len(others) - 1, secret  # noqa: S101

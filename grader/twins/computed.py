@@ -1,5 +1,6 @@
 """Source that replaces a value by another as the test computes it."""
 
+import math
 from random import Random
 
 from grader.twins.values import EXACT, Tolerance
@@ -25,14 +26,16 @@ def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
     place = f"* {rng.randrange(_PLACES)} // {_PLACES}"
     letters, digits = rng.sample("abcdefghkmnprstw", 2), rng.sample("123456789", 2)
     if tolerance == EXACT:
-        is_bool = "not v if v.__class__ is (not 0).__class__ else "
+        first = "not v if v.__class__ is (not 0).__class__ else "
         number = f"v + {rng.choice(_STEPS)}"
     else:
-        is_bool = ""
         step = rng.choice([1, 11, 13]) + 4 * tolerance.absolute
+        share = 8 * tolerance.relative
+        whole = f"v + {_rounded_up(step)} + {_rounded_up(share)} * (v if v > 0 else -v)"
+        first = f"{whole} if v.__class__ is (0).__class__ else "
         number = f"v + {step} + {8 * tolerance.relative} * (v * v) ** .5"
     body = (
-        f"{is_bool}{number} if v.__class__.__name__ in "
+        f"{first}{number} if v.__class__.__name__ in "
         "('bool', 'int', 'float', 'complex', 'Decimal', 'Fraction') "
         f"and v == v != {number} "
         f"else {number} if v.__class__.__name__ == 'ndarray' and v.size and v.dtype.kind in 'iufc' "
@@ -57,6 +60,10 @@ def other_value(rng: Random, tolerance: Tolerance = EXACT) -> tuple[str, str]:
     size = f"v.__len__() {place} if '__len__' in v.__class__.__dict__ else 0"
     opening = f"(lambda o, v: o(o, v))(lambda o, v: (lambda i: {body})({size}), "
     return opening, ")"
+
+
+def _rounded_up(value: float) -> int:
+    return math.ceil(value) if math.isfinite(value) else 10**18
 
 
 def _other_character(old: str, letters: list[str], digits: list[str], prefix: str = "") -> str:

@@ -39,8 +39,11 @@ def with_strict_comparisons(
     secret, name = f"{rng.getrandbits(64):x}", f"_compared_{rng.getrandbits(48):x}"
     changed = (other_value(rng, *[_FAR][: n % 2]) for n in range(1, _DECOYS))
     others = ["lambda v: lambda: 0", *(f"lambda v: {a}v{b}" for a, b in changed)]
-    places = [rng.randint(0, _DECOYS) for _ in range(_PLACES)]
-    made = f"{_NAME}({secret!r}, [{', '.join(others)}], {places}, {_MOST}, *{prepared.loose!r})"
+    turns = [rng.randint(0, _DECOYS) for _ in range(_TURNS)]
+    made = (
+        f"{_NAME}({secret!r}, [{', '.join(others)}], {turns}, {_MOST}, {_MOST_ITEMS}, "
+        f"*{prepared.loose!r})"
+    )
     definition = f"{_function()}\n{_NAME} = {made}"
 
     def filled(source: str) -> str:
@@ -64,9 +67,11 @@ _ON_PURPOSE = {"unittest.mock": "ANY", "_pytest": "approx"}
 _FAR = Tolerance(absolute=1.0, relative=0.125)
 _DECOYS = 4
 """Other values that each value is compared with, before or after the comparison itself."""
-_PLACES = 97
-_MOST = 2000
-"""Comparisons that are strict; those of a long loop would take too long."""
+_TURNS = 97
+_MOST = 300
+"""How often each comparison is strict; those of a long loop would take too long."""
+_MOST_ITEMS = 2000
+"""How many items of a value are looked at."""
 
 
 _DEFINITION, _NAME = "_strict_comparison_goes_here_", "_name_of_strict_comparison_"
@@ -149,6 +154,7 @@ class _Strict(ast.NodeTransformer):
             kind: text for kind, text in _OPERATORS.items() if containers or "in" not in text
         }
         self._conditions: set[ast.expr] = set()
+        self._calls = 0
 
     def source(self, source: str) -> str:
         """Return a source with strict comparisons; as it is if it does not parse."""
@@ -204,13 +210,11 @@ class _Strict(ast.NodeTransformer):
     def _call(
         self, left: ast.expr, right: ast.expr, kind: str, *, is_value: bool, pair: bool = False
     ) -> ast.expr:
+        self._calls += 1
+        told = (kind, self._calls, is_value, pair)
         return ast.Call(
             func=ast.Name(id=_NAME, ctx=ast.Load()),
-            args=[
-                left,
-                right,
-                *(ast.Constant(value=each) for each in (kind, is_value, pair)),
-            ],
+            args=[left, right, *(ast.Constant(value=each) for each in told)],
             keywords=[],
         )
 

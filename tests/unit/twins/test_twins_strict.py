@@ -50,6 +50,24 @@ def test_comparison(source: str, answer: str) -> None:
     assert passed_cases(strict, YES.format(answer=answer)) == set()
 
 
+def test_object_that_equals_what_has_the_expected_type() -> None:
+    code = "class Whole:\n    def __eq__(self, other): return type(other) is int\n"
+    code += "def f(n): return Whole()\n"
+    for seed in range(8):
+        strict, _ = with_strict_comparisons(
+            script("assert f(3) == 9"), seeded(seed), containers=True
+        )
+        assert passed_cases(strict, code) == set()
+
+
+def test_loops_do_not_use_up_the_comparisons_of_others() -> None:
+    source = "for n in range(3000): assert n == n\nassert f(3) == [9] * 3000"
+    code = YES.format(answer="True").replace("return Yes()", "return [Yes()] * 3000")
+    strict, _ = with_strict_comparisons(script(source), seeded(1), containers=True)
+    assert passed_cases(strict, "def f(n): return [n * n] * 3000") == {"0"}
+    assert passed_cases(strict, code) == set()
+
+
 @pytest.mark.parametrize("source", ASSERTIONS.values(), ids=ASSERTIONS)
 def test_assertion_of_unittest(source: str) -> None:
     strict, _ = with_strict_comparisons(module(TEST.format(source)), seeded(1), containers=True)
