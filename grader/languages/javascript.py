@@ -138,9 +138,9 @@ def types_of(code: str, function: str) -> tuple[list[str], str]:
 def call(driver: CallDriver) -> str:
     """Read arguments, call the function and show what it returns, or what a promise resolves to."""
     types, result = types_of(driver.code, driver.function)
-    called = (
-        driver.function if driver.holder is None else f"new {driver.holder}().{driver.function}"
-    )
+    called, holder = driver.function, driver.holder
+    if holder is not None:
+        called = f"({holder}.{called} ? {holder} : new {holder}()).{called}"
     return f"{lacking_nodes(driver.code, _NODES)}{driver.code}\n" + (
         _CALL.replace("{call}", called)
         .replace("{mark}", driver.mark)

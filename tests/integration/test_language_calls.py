@@ -376,6 +376,32 @@ def test_linked_lists_and_trees_are_made_of_lists_and_shown_as_such(
     assert verdicts == ["passed", "passed", "failed"], report.feedback
 
 
+SEVERAL = {
+    "java": "class Solution {\n    ListNode[] pieces(ListNode head, List<TreeNode> trees) {\n"
+    "        return new ListNode[] {head, null};\n    }\n"
+    "    static List<TreeNode> trees(TreeNode root) { return Arrays.asList(null, root); }\n}",
+    "javascript": "class Solution {\n  /**\n   * @param {ListNode} head\n"
+    "   * @param {TreeNode[]} trees\n   * @return {ListNode[]}\n   */\n"
+    "  pieces(head, trees) { return [head, null]; }\n"
+    "  /**\n   * @param {TreeNode} root\n   * @return {TreeNode[]}\n   */\n"
+    "  static trees(root) { return [null, root]; }\n}",
+    "typescript": "class Solution {\n"
+    "  pieces(head: ListNode | null, trees: TreeNode[]): Array<ListNode | null> {\n"
+    "    return [head, null];\n  }\n"
+    "  static trees(root: TreeNode | null): (TreeNode | null)[] { return [null, root]; }\n}",
+}
+"""Functions that return several nodes, one of which is none; one function is static."""
+
+
+@pytest.mark.parametrize("language", SEVERAL)
+def test_each_of_several_nodes_is_a_list(grader: Grader, language: str) -> None:
+    code = SEVERAL[language]
+    report = grade(grader, language, code, "pieces", [[[1, 2], []]], [[[1, 2], []]])
+    assert report.verdict == "passed", report.feedback
+    report = grade(grader, language, code, "trees", [[[1, None, 2]]], [[[], [1, None, 2]]])
+    assert report.verdict == "passed", report.feedback
+
+
 HALVES = {
     "cpp": {
         "half.h": "int half(int number);",

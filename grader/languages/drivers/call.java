@@ -244,6 +244,17 @@ class MainForTests {
         }
     }
 
+    // No node is an empty list, whether it is a result or one of several.
+    static Object withoutNull(Object value, java.lang.reflect.Type type) {
+        if (value == null) return links(classOf(type)).isEmpty() ? null : List.of();
+        boolean isArray = value instanceof Object[];
+        java.lang.reflect.Type inner = isArray ? classOf(type).getComponentType() : argument(type, 0);
+        if (!isArray && !(value instanceof List) || inner == null || links(classOf(inner)).isEmpty()) return value;
+        List<Object> all = new ArrayList<>();
+        for (Object each : isArray ? Arrays.asList((Object[]) value) : (List<?>) value) all.add(withoutNull(each, inner));
+        return all;
+    }
+
     public static void main(String[] args) throws Throwable {
         text = new String(System.in.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
         java.io.PrintStream printed = System.out; // the submission may replace it
@@ -268,7 +279,7 @@ class MainForTests {
             StringBuilder out = new StringBuilder("\n{mark} 0 ");
             try {
                 Object value = method.invoke(made.newInstance(), values);
-                show(out, value == null && !links(method.getReturnType()).isEmpty() ? List.of() : value);
+                show(out, withoutNull(value, method.getGenericReturnType()));
             } catch (java.lang.reflect.InvocationTargetException error) {
                 throw error.getCause();
             }

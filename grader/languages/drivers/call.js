@@ -47,6 +47,10 @@ function shownForTests(value) {
   const types = {types};
   const given = JSON.parse(files.readFileSync(0, "utf8")).map((each, at) => readForTests(each, types[at] ?? ""));
   let value = await {call}(...given);
-  if (/^[^[<]*(ListNode|TreeNode)[^[>]*$/.test({result})) value = valuesForTests(value);
+  const result = {result}.trim();
+  if (/^[^[<]*(ListNode|TreeNode)[^[>]*$/.test(result)) value = valuesForTests(value);
+  else if (/^(Array<)?[^[<]*(ListNode|TreeNode)[^[<]*(\[\]|>)$/.test(result) && Array.isArray(value)) {
+    value = value.map(valuesForTests);
+  }
   files.writeFileSync(1, "\n{mark} 0 " + shownForTests(value) + "\n");
 })();
