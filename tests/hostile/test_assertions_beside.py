@@ -86,6 +86,19 @@ def test_none_of():
         SQUARES,
         ANY_SQUARES,
     ),
+    "values that equal all whole numbers": (
+        """
+from solution import square
+def test_rows():
+    assert square(1) == 1
+    rows = [(5, 25), (6, 36)]
+    while rows:
+        n, wanted = rows.pop()
+        assert square(n) == wanted
+""",
+        SQUARES,
+        ANY_SQUARES.replace("return True", "return type(other) is int"),
+    ),
     "an order": (
         """
 import random
