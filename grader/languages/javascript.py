@@ -141,6 +141,9 @@ def call(driver: CallDriver) -> str:
     called, holder = driver.function, driver.holder
     if holder is not None:
         called = f"({holder}.{called} ? {holder} : new {holder}()).{called}"
+    elif re.search(r"\bexports\b", driver.code):
+        exported = f"module.exports.{called} ?? module.exports"
+        called = f'(typeof {called} === "undefined" ? {exported} : {called})'
     return f"{lacking_nodes(driver.code, _NODES)}{driver.code}\n" + (
         _CALL.replace("{call}", called)
         .replace("{mark}", driver.mark)

@@ -266,6 +266,14 @@ def test_values_of_kinds_that_json_lacks_arrive_and_come_back(
             "    kept.push_back(number / by);\n    return kept[0];\n  }\n};",
             id="parameter with a default",
         ),
+        pytest.param(
+            "javascript", "exports.half = (number) => Math.floor(number / 2);", id="property"
+        ),
+        pytest.param(
+            "javascript",
+            "module.exports = function half(number) { return Math.floor(number / 2); };",
+            id="function that a module is",
+        ),
     ],
 )
 def test_function_is_found_wherever_the_answer_has_it(
