@@ -69,7 +69,7 @@ class TwinRun:
         if trouble is None:
             # A change may keep a test from ever ending, such as one that waits for a value.
             return self.is_broken or self.ran.run.outcome.limit_hit is not None
-        return pick.site.raises or (not trouble.inside and _touches(trouble, pick))
+        return pick.site.elsewhere or (not trouble.inside and _touches(trouble, pick))
 
     @property
     def is_broken(self) -> bool:
@@ -79,7 +79,7 @@ class TwinRun:
         if report.uncaught is not None:
             troubles.append(report.uncaught)
         return any(
-            pick.site.raises or _touches(trouble, pick)
+            pick.site.elsewhere or _touches(trouble, pick)
             for trouble in troubles
             for pick in self.twin.changed
         )

@@ -15,6 +15,7 @@ def strict_comparison(
     turns: Sequence[int],
     most: int,
     most_items: int,
+    containers: bool,
     libraries: Collection[str],
     own_modules: Collection[str],
 ) -> Callable[..., Any]:
@@ -27,6 +28,7 @@ def strict_comparison(
             number for each comparison, in turn.
         most: How often each comparison of the source is strict. After that it is made as usual.
         most_items: How many items of a value are looked at to tell whether it may be loose.
+        containers: Whether a value that is no list or tuple must not contain others either.
         libraries: Modules whose objects may honestly equal many values.
         own_modules: The suite's own modules of which the same is true.
     """
@@ -105,9 +107,12 @@ def strict_comparison(
 
         def meet(other: Callable[[Any], Any]) -> None:
             for side, is_meant in enumerate(loose):
-                if is_meant:
-                    continue  # the tests may compare with what equals many values
                 is_left = is_in == (side == 0)
+                is_container = (
+                    is_in and is_left and right.__class__ not in (list_class, tuple_class)
+                )
+                if is_meant or (is_container and not containers):
+                    continue  # it may honestly equal or contain many values
                 try:
                     one, two = (other(left), right) if is_left else (left, other(right))
                 except Exception:  # noqa: BLE001, S112 - there is no other value

@@ -44,8 +44,9 @@ class Site:
     elsewhere, but the change itself tells nothing."""
     shared: bool = False
     """Whether it is a change of what the tests share, and not of one test."""
-    raises: bool = False
-    """Whether an exception is expected. Then a right program fails by its own exception."""
+    elsewhere: bool = False
+    """Whether a right program may fail at another place if it is changed: by its own exception,
+    where another is expected, or because it catches the failure itself."""
 
     @property
     def flaws(self) -> tuple[bool, bool]:

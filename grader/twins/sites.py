@@ -218,7 +218,7 @@ class _SiteMaker:
                     swaps,
                     telling=not likely,
                     blind=expectation.blind,
-                    raises=True,
+                    elsewhere=True,
                 )
         if expectation.turns and not literal:
             turns = rng.sample(expectation.turns, len(expectation.turns))
@@ -240,7 +240,7 @@ class _SiteMaker:
         telling: bool,
         blind: bool = False,
         computed: bool = False,
-        raises: bool = False,
+        elsewhere: bool = False,
     ) -> Iterator[Site]:
         """Yield a site with those changes that affect no other cases than the known ones."""
         usable = [change for change in changes if found.owns(source, change)]
@@ -265,7 +265,7 @@ class _SiteMaker:
             telling=telling,
             blind=blind,
             computed=computed,
-            raises=raises,
+            elsewhere=elsewhere or found.expectation.reached.caught,
         )
 
 

@@ -29,20 +29,20 @@ def with_strict_comparisons(
     Args:
         tests: The suite.
         rng: Chooses the other values, and when a value is compared with them.
-        containers: Whether `in` is strict, too.
+        containers: Whether a value must not contain others either, if it is no list or tuple.
 
     Returns:
         The suite, and a secret that the message of each such error has. A test that fails without
         it was disturbed by the further comparisons, which may for example use up an iterator.
     """
-    prepared = _prepared(tests, containers=containers)
+    prepared = _prepared(tests)
     secret, name = f"{rng.getrandbits(64):x}", f"_compared_{rng.getrandbits(48):x}"
     changed = (other_value(rng, *[_FAR][: n % 2]) for n in range(1, _DECOYS))
     others = ["lambda v: lambda: 0", *(f"lambda v: {a}v{b}" for a, b in changed)]
     turns = [rng.randint(0, _DECOYS) for _ in range(_TURNS)]
     made = (
         f"{_NAME}({secret!r}, [{', '.join(others)}], {turns}, {_MOST}, {_MOST_ITEMS}, "
-        f"*{prepared.loose!r})"
+        f"{containers}, *{prepared.loose!r})"
     )
     definition = f"{_function()}\n{_NAME} = {made}"
 
@@ -59,8 +59,8 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
 _ASSERTIONS = {
     "assertEqual": "==", "assertListEqual": "==", "assertTupleEqual": "==", "assertSetEqual": "==",
     "assertDictEqual": "==", "assertSequenceEqual": "==", "assertCountEqual": "==",
-    "assertMultiLineEqual": "==", "assertIn": "in", "assertLess": "<", "assertLessEqual": "<=",
-    "assertGreater": ">", "assertGreaterEqual": ">=",
+    "assertMultiLineEqual": "==", "assertAlmostEqual": "==", "assertIn": "in", "assertLess": "<",
+    "assertLessEqual": "<=", "assertGreater": ">", "assertGreaterEqual": ">=",
 }  # fmt: skip
 _ON_PURPOSE = {"unittest.mock": "ANY", "_pytest": "approx"}
 """Modules with objects that equal many values, and how a suite that wants these names them."""
@@ -104,7 +104,7 @@ class _Prepared:
 
 
 @lru_cache(maxsize=64)
-def _prepared(tests: ScriptTests | PytestTests, *, containers: bool) -> _Prepared:
+def _prepared(tests: ScriptTests | PytestTests) -> _Prepared:
     sources: dict[str, str] = {}
     solution = None
     if isinstance(tests, ScriptTests):
@@ -114,7 +114,7 @@ def _prepared(tests: ScriptTests | PytestTests, *, containers: bool) -> _Prepare
         sources = {file.path: file.content.decode("utf-8", "replace") for file in _files(tests)}
     own = _own_modules(sources) if isinstance(tests, PytestTests) else set()
     return _Prepared(
-        tests=_with_sources(tests, _Strict(containers=containers).source),
+        tests=_with_sources(tests, _Strict().source),
         loose=(sorted(_libraries(sources.values(), solution)), sorted(own)),
     )
 
@@ -144,15 +144,8 @@ def _files(tests: PytestTests) -> Iterator[SuiteFile]:
 class _Strict(ast.NodeTransformer):
     """Replaces comparisons of two values by calls of a function that compares strictly."""
 
-    def __init__(self, *, containers: bool) -> None:
-        """Choose the operators.
-
-        Args:
-            containers: Whether `in` is strict, too.
-        """
-        self._operators = {
-            kind: text for kind, text in _OPERATORS.items() if containers or "in" not in text
-        }
+    def __init__(self) -> None:
+        """Start a suite."""
         self._conditions: set[ast.expr] = set()
         self._calls = 0
 
@@ -183,7 +176,7 @@ class _Strict(ast.NodeTransformer):
         is_value = node not in self._conditions
         links = [
             self._call(left, right, operator, is_value=is_value)
-            if (operator := self._operators.get(type(op)))
+            if (operator := _OPERATORS.get(type(op)))
             else ast.Compare(left=left, ops=[op], comparators=[right])
             for left, op, right in zip(operands, node.ops, operands[1:], strict=False)
         ]
@@ -193,9 +186,7 @@ class _Strict(ast.NodeTransformer):
         """Replace the two values that one of unittest's assertions compares."""
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Attribute(attr=name)) if (
-                _ASSERTIONS.get(name) in self._operators.values()
-            ):
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _ASSERTIONS:
                 named = {k.arg: k for k in node.keywords if k.arg in ("first", "second")}
                 values = [*node.args, *(k.value for k in named.values())][:2]
                 if len(values) == 2 and not any(isinstance(v, ast.Starred) for v in values):

@@ -55,6 +55,8 @@ class Reached:
     env: Mapping[str, Bound]
     passed_over: bool = False
     """Whether it has assertions of which none can be changed, such as some that may not run."""
+    caught: bool = False
+    """Whether the submission may catch its failure, which the harness notes."""
 
 
 @dataclass(slots=True)
@@ -275,7 +277,10 @@ class Walk:
             if raising is not None or not self._lets_through(item.context_expr):
                 if raising is None and self._noted and not self._everywhere:
                     # The context may swallow any other error, so that what follows is not run.
+                    before = len(self.found)
                     self.block([*takewhile(_is_noted, node.body)], frame)
+                    noted = [replace(each, caught=True) for each in self.found[before:]]
+                    self.found[before:] = noted
                 self._pass_over(node, [node.body], frame)
                 return not any(map(may_leave, node.body))
         return self.block(node.body, frame)

@@ -266,6 +266,24 @@ class Ignored:
         assert not graded.tampered
 
 
+def test_honest_context_manager_that_catches_and_notes_everything_passes(slot: Slot) -> None:
+    """A changed assertion in its block fails the test only by what the manager has noted."""
+    code = """
+class Noted:
+    def __init__(self): self.seen = []
+    def __enter__(self): return self
+    def __exit__(self, kind, *_):
+        self.seen.append(kind)
+        return True
+"""
+    case = "noted = Noted()\nwith noted as same:\n    assert same is noted\n"
+    case += "assert noted.seen == [None]"
+    for _ in range(4):
+        graded = grade(slot, Suite(right=code, cases=[case]), code)
+        assert [each.verdict for each in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
+        assert not graded.tampered
+
+
 TRACER = """
 import sys
 def modules_of(function):

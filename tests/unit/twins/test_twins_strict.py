@@ -22,12 +22,14 @@ COMPARISONS = {
     "less": "assert f(3) < 10",
     "in order": "rows = [f(1), f(2), f(3)]\nassert all(a <= b for a, b in zip(rows, rows[1:]))",
     "greater": "if not f(3) > 8: raise AssertionError",
+    "in a list": "assert f(3) in [9, 10]",
     "one of": "assert f(3) not in (1, 2) and f(3) == 9",
 }
 ASSERTIONS = {
     "equal": "self.assertEqual(f(3), 9)",
     "by name": "self.assertEqual(first=f(3), second=9, msg='no')",
     "half by name": "self.assertEqual(f(3), second=9)",
+    "almost": "self.assertAlmostEqual(f(3), 9.0)",
     "less": "self.assertLess(f(3), 10)",
     "at least": "self.assertGreaterEqual(f(3), 9)",
 }
@@ -42,12 +44,22 @@ class TestF(unittest.TestCase):
 """
 
 
+@pytest.mark.parametrize("containers", [True, False])
 @pytest.mark.parametrize("answer", ["True", "1"])
 @pytest.mark.parametrize("source", COMPARISONS.values(), ids=COMPARISONS)
-def test_comparison(source: str, answer: str) -> None:
-    strict, _ = with_strict_comparisons(script(source), seeded(1), containers=True)
+def test_comparison(source: str, answer: str, containers: bool) -> None:
+    strict, _ = with_strict_comparisons(script(source), seeded(1), containers=containers)
     assert passed_cases(strict, SQUARE) == {"0"}
     assert passed_cases(strict, YES.format(answer=answer)) == set()
+
+
+@pytest.mark.parametrize("containers", [True, False])
+def test_class_under_test_may_contain_everything(containers: bool) -> None:
+    code = "class All:\n    def __contains__(self, item): return True\n"
+    strict, _ = with_strict_comparisons(
+        script("assert 3 in All()"), seeded(1), containers=containers
+    )
+    assert bool(passed_cases(strict, code)) is not containers
 
 
 def test_object_that_equals_what_has_the_expected_type() -> None:
