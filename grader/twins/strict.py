@@ -72,8 +72,6 @@ _MOST = 300
 """How often each comparison is strict; those of a long loop would take too long."""
 _MOST_ITEMS = 2000
 """How many items of a value are looked at."""
-
-
 _DEFINITION, _NAME = "_strict_comparison_goes_here_", "_name_of_strict_comparison_"
 """Stand in a prepared suite for what is chosen at random for each submission."""
 
@@ -161,9 +159,11 @@ class _Strict(ast.NodeTransformer):
             )
             first += ast.get_docstring(tree, clean=False) is not None
             tree.body.insert(first, ast.Expr(ast.Name(_DEFINITION, ast.Load())))
-            return ast.unparse(tree)
+            strict = ast.unparse(tree)
+            parse(strict)  # to be sure, since a file that cannot be imported fails all cases
         except UNPARSABLE:
             return source
+        return strict
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Replace a comparison, or each of a chain."""
