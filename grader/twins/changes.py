@@ -21,7 +21,6 @@ _TRIES = 24
 _JOINT_CHANGES = 8
 _JOINT_TRIES = 24
 _JOINT_LEAVES = 60
-_JOINT_SHARE = 0.75
 """Share of an expectation's literals that change together.
 
 Not all change: code that knows a few of the literals must not be able to rely on their change.
@@ -221,9 +220,11 @@ def _combinations(
         ((leaf, others),) = known.items()
         yield from ({leaf: other} for other in rng.sample(others, len(others)))
         return
+    leaves = [*known]
     for _ in range(_JOINT_TRIES):
-        kept = [leaf for leaf in known if rng.random() < _JOINT_SHARE]
-        yield {leaf: rng.choice(known[leaf]) for leaf in kept or [rng.choice([*known])]}
+        # Always more than half, since an equality may leave out a few of them.
+        changed = rng.sample(leaves, rng.randint(len(leaves) // 2 + 1, len(leaves)))
+        yield {leaf: rng.choice(known[leaf]) for leaf in changed}
 
 
 def _joint_others(

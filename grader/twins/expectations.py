@@ -326,7 +326,13 @@ class ExpectationReader:
             return None
         witnesses = Witnesses(self._names, self._reached.env, self._source)
         changes = witnesses.changes(test, _random)
-        return self._made(*witnesses.asked(test), turns=changes) if changes else None
+        if not changes:
+            return None
+        made = self._made(*witnesses.asked(test), turns=changes)
+        if any(isinstance(node, ast.In | ast.NotIn) for node in ast.walk(test)):
+            # An endless iterator may have the other item, too, and is then further on.
+            made = replace(made, reached=replace(made.reached, goes_on=True))
+        return made
 
     def _comparison(
         self,

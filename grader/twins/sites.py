@@ -265,7 +265,7 @@ class _SiteMaker:
             telling=telling,
             blind=blind,
             computed=computed,
-            elsewhere=elsewhere or found.expectation.reached.caught,
+            elsewhere=elsewhere or found.expectation.reached.goes_on,
         )
 
 

@@ -55,8 +55,9 @@ class Reached:
     env: Mapping[str, Bound]
     passed_over: bool = False
     """Whether it has assertions of which none can be changed, such as some that may not run."""
-    caught: bool = False
-    """Whether the submission may catch its failure, which the harness notes."""
+    goes_on: bool = False
+    """Whether its case may go on though a change has failed, and fail later: the submission may
+    catch the failure, which the harness notes."""
 
 
 @dataclass(slots=True)
@@ -279,7 +280,7 @@ class Walk:
                     # The context may swallow any other error, so that what follows is not run.
                     before = len(self.found)
                     self.block([*takewhile(_is_noted, node.body)], frame)
-                    noted = [replace(each, caught=True) for each in self.found[before:]]
+                    noted = [replace(each, goes_on=True) for each in self.found[before:]]
                     self.found[before:] = noted
                 self._pass_over(node, [node.body], frame)
                 return not any(map(may_leave, node.body))

@@ -11,6 +11,7 @@ import pytest
 
 from grader.model.verdict import Verdict
 from grader.sandbox.contract import Sandbox, Slot
+from grader.twins import find_sites
 from tests.hostile.judged_suites import Suite, grade, passed, verdicts
 
 SQUARE = "def f(x):\n    return x * x\n"
@@ -669,5 +670,6 @@ def test_posing_object_passes_no_suite(slot: Slot, name: str, source: str) -> No
 
 
 def is_paid(slot: Slot, name: str, source: str) -> bool:
+    find_sites.cache_clear()  # as in another process, where other changes are drawn
     graded = grade(slot, SUITES[name], source)
     return len(passed(graded.cases)) == len(graded.cases) and not graded.tampered
