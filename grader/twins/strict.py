@@ -53,14 +53,12 @@ def with_strict_comparisons(
 
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-    ast.In: "in", ast.NotIn: "not in",
+    ast.Eq: "==", ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
 _ASSERTIONS = {
     "assertEqual": "==", "assertListEqual": "==", "assertTupleEqual": "==", "assertSetEqual": "==",
     "assertDictEqual": "==", "assertSequenceEqual": "==", "assertCountEqual": "==",
-    "assertMultiLineEqual": "==", "assertAlmostEqual": "==", "assertIn": "in", "assertLess": "<",
-    "assertLessEqual": "<=", "assertGreater": ">", "assertGreaterEqual": ">=",
+    "assertMultiLineEqual": "==", "assertAlmostEqual": "==", "assertIn": "in",
 }  # fmt: skip
 _ON_PURPOSE = {"unittest.mock": "ANY", "_pytest": "approx"}
 """Modules with objects that equal many values, and how a suite that wants these names them."""
@@ -148,11 +146,14 @@ class _Strict(ast.NodeTransformer):
         self._calls = 0
 
     def source(self, source: str) -> str:
-        """Return a source with strict comparisons; as it is if it does not parse."""
+        """Return a source with strict comparisons; as it is if it has none or does not parse."""
         try:
             tree = parse(source)
             self._conditions = {each for node in ast.walk(tree) for each in _conditions(node)}
+            before = self._calls
             tree = self.visit(tree)
+            if self._calls == before:
+                return source
             first = sum(
                 isinstance(node, ast.ImportFrom) and node.module == "__future__"
                 for node in tree.body

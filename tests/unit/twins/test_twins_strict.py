@@ -10,18 +10,15 @@ class Yes:
     __hash__ = None
     def __eq__(self, other): return {answer}
     def __ne__(self, other): return False
-    __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __eq__
+    __contains__ = __eq__
 def f(*args): return Yes()
 """
 COMPARISONS = {
     "equal": "assert f(3) == 9",
     "chain": "a, b = f(3), f(3)\nassert a == b == 9",
-    "chain with a bound": "a = f(3)\nassert 8 < a == 9",
+    "chain with a bound": "a = f(3)\nassert 9 == a < 10",
     "kept": "is_right = f(3) == 9\nassert is_right",
     "kept in a list": "assert all([f(3) == 9, f(-3) == 9])",
-    "less": "assert f(3) < 10",
-    "in order": "rows = [f(1), f(2), f(3)]\nassert all(a <= b for a, b in zip(rows, rows[1:]))",
-    "greater": "if not f(3) > 8: raise AssertionError",
     "in a list": "assert f(3) in [9, 10]",
     "one of": "assert f(3) not in (1, 2) and f(3) == 9",
 }
@@ -30,8 +27,6 @@ ASSERTIONS = {
     "by name": "self.assertEqual(first=f(3), second=9, msg='no')",
     "half by name": "self.assertEqual(f(3), second=9)",
     "almost": "self.assertAlmostEqual(f(3), 9.0)",
-    "less": "self.assertLess(f(3), 10)",
-    "at least": "self.assertGreaterEqual(f(3), 9)",
 }
 SQUARE = "def f(n): return n * n\n"
 TEST = """
@@ -72,6 +67,12 @@ def test_object_that_equals_what_has_the_expected_type() -> None:
         assert passed_cases(strict, code) == set()
 
 
+def test_file_without_comparisons_stays_as_it_is() -> None:
+    """Tests may look at all functions of a module."""
+    tests = module("import solution\n\ndef test_f():\n    assert solution.f(3) < 10\n")
+    assert with_strict_comparisons(tests, seeded(1), containers=True)[0] == tests
+
+
 def test_loops_do_not_use_up_the_comparisons_of_others() -> None:
     source = "for n in range(3000): assert n == n\nassert f(3) == [9] * 3000"
     code = YES.format(answer="True").replace("return Yes()", "return [Yes()] * 3000")
@@ -92,12 +93,6 @@ def test_assertion_of_unittest(source: str) -> None:
     [
         pytest.param("assert {1} <= {1, 2} and not {1} <= {2}", id="sets"),
         pytest.param("assert (1, 2) < (1, 3) <= (1, 3)", id="tuples"),
-        pytest.param(
-            "class Near(float):\n"
-            "    def __le__(self, other): return float(self) <= float(other) + 1e-6\n"
-            "assert Near(1.0) <= Near(0.9999999)",
-            id="tolerance",
-        ),
         pytest.param("nan = float('nan')\nassert nan != nan and not nan < nan", id="nan"),
         pytest.param(
             "found = iter([1, 2, 3])\nassert 2 in found and [*found] == [3]", id="iterator"
