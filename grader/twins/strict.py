@@ -35,21 +35,21 @@ def with_strict_comparisons(
         The suite, and a secret that the message of each such error has. A test that fails without
         it was disturbed by the further comparisons, which may for example use up an iterator.
     """
-    prepared = _prepared(tests)
     secret, name = f"{rng.getrandbits(64):x}", f"_compared_{rng.getrandbits(48):x}"
     changed = (other_value(rng, *[_FAR][: n % 2]) for n in range(1, _DECOYS))
     others = ["lambda v: lambda: 0", *(f"lambda v: {a}v{b}" for a, b in changed)]
     turns = [rng.randint(0, _DECOYS) for _ in range(_TURNS)]
     made = (
         f"{_NAME}({secret!r}, [{', '.join(others)}], {turns}, {_MOST}, {_MOST_ITEMS}, "
-        f"{containers}, *{prepared.loose!r})"
+        f"{containers}, *{_loose_modules(tests)!r})"
     )
     definition = f"{_function()}\n{_NAME} = {made}"
 
     def filled(source: str) -> str:
-        return source.replace(_DEFINITION, definition).replace(_NAME, name)
+        strict = _prepared(source).strict
+        return strict.replace(_DEFINITION, definition).replace(_NAME, name)
 
-    return _with_sources(prepared.tests, filled), secret
+    return _with_sources(tests, filled), secret
 
 
 _OPERATORS: dict[type[ast.cmpop], str] = {
@@ -92,27 +92,28 @@ def _function() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A suite with strict comparisons by a function that is not yet defined."""
+    """A source with strict comparisons by a function that is not yet defined."""
 
-    tests: ScriptTests | PytestTests
-    loose: tuple[list[str], list[str]]
-    """The modules of libraries, and of the suite, whose objects may equal many values."""
+    strict: str
+    imported: frozenset[str]
+    """The modules that it imports, and the names that it imports from them."""
 
 
-@lru_cache(maxsize=64)
-def _prepared(tests: ScriptTests | PytestTests) -> _Prepared:
-    sources: dict[str, str] = {}
-    solution = None
+# Suites of large packages have many files in common.
+@lru_cache(maxsize=256)
+def _prepared(source: str) -> _Prepared:
+    tree = module_tree(source)
+    imported = frozenset(_imported(tree) if tree is not None else ())
+    return _Prepared(_Strict().source(source), imported)
+
+
+def _loose_modules(tests: ScriptTests | PytestTests) -> tuple[list[str], list[str]]:
+    """Return the modules of libraries, and of a suite, whose objects may equal many values."""
     if isinstance(tests, ScriptTests):
-        sources = {case.id: case.source for case in tests.cases} | {"": tests.setup}
-    else:
-        solution = module_name(tests.solution_path).rpartition(".")[2]
-        sources = {file.path: file.content.decode("utf-8", "replace") for file in _files(tests)}
-    own = _own_modules(sources) if isinstance(tests, PytestTests) else set()
-    return _Prepared(
-        tests=_with_sources(tests, _Strict().source),
-        loose=(sorted(_libraries(sources.values(), solution)), sorted(own)),
-    )
+        return sorted(_libraries([tests.setup, *(case.source for case in tests.cases)])), []
+    solution = module_name(tests.solution_path).rpartition(".")[2]
+    sources = {file.path: file.content.decode("utf-8", "replace") for file in _files(tests)}
+    return sorted(_libraries(sources.values(), solution)), sorted(_own_modules(sources))
 
 
 def _with_sources(
@@ -218,22 +219,24 @@ def _libraries(sources: Collection[str], solution: str | None = None) -> set[str
         sources: The suite's sources.
         solution: The submission's module; None if the tests share its namespace.
     """
-    found: set[str] = set()
-    for source in sources:
-        tree = module_tree(source)
-        for node in ast.walk(tree) if tree is not None else ():
-            match node:
-                case ast.Import(names=names):
-                    found.update(alias.name for alias in names)
-                case ast.ImportFrom(module=str(module), names=names):
-                    found.update((module, *(f"{module}.{alias.name}" for alias in names)))
-                case _:
-                    pass
+    found = {name for source in sources for name in _prepared(source).imported}
     found -= _ON_PURPOSE.keys()
     for module, word in _ON_PURPOSE.items():
         if any(re.search(rf"\b{word}\b", source) for source in sources):
             found.add(module)
     return {module for module in found if solution not in module.split(".")}
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in names)
+            case _:
+                pass
 
 
 def _own_modules(sources: Mapping[str, str]) -> set[str]:
