@@ -100,7 +100,7 @@ class _Prepared:
 
 
 # Suites of large packages have many files in common.
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _prepared(source: str) -> _Prepared:
     tree = module_tree(source)
     imported = frozenset(_imported(tree) if tree is not None else ())
