@@ -102,9 +102,7 @@ def strict_comparison(
         def meet(other: Callable[[Any], Any]) -> None:
             for side, is_meant in enumerate(loose):
                 is_left = is_in == (side == 0)
-                is_container = (
-                    is_in and is_left and right.__class__ not in (list_class, tuple_class)
-                )
+                is_container = is_in and right.__class__ not in (list_class, tuple_class)
                 if is_meant or (is_container and not containers):
                     continue  # it may honestly equal or contain many values
                 try:
