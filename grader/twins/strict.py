@@ -107,6 +107,7 @@ def _prepared(source: str) -> _Prepared:
     return _Prepared(_Strict().source(source), imported)
 
 
+@lru_cache(maxsize=64)
 def _loose_modules(tests: ScriptTests | PytestTests) -> tuple[list[str], list[str]]:
     """Return the modules of libraries, and of a suite, whose objects may equal many values."""
     if isinstance(tests, ScriptTests):
