@@ -2,11 +2,11 @@
 
 import ast
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from grader.source.names import Function, module_name, parametrised
+from grader.source.names import Function, parametrised
 from grader.twins.mentions import function_around
 from grader.twins.names import Names, call_name
 from grader.twins.source import SuiteSource
@@ -137,52 +137,6 @@ class Origins:
         """Return the only function or class of the module that has a name."""
         found = definitions_in(self.source).get(name, ())
         return found[0] if len(found) == 1 else None
-
-
-def own_modules(sources: Iterable[SuiteSource], solution_path: str) -> frozenset[str]:
-    """Return the names of a suite's modules that certainly do not depend on the submission.
-
-    Args:
-        sources: All modules of the suite.
-        solution_path: The submission's file, whose name means the submission wherever it is.
-    """
-    submission = module_name(solution_path).rpartition(".")[2]
-    found: set[str] = set()
-    waiting = {module_name(source.name): source for source in sources}
-    while True:
-        done = {name for name, source in waiting.items() if _imports_only(source, found)}
-        if not done:
-            return frozenset(found)
-        for name in done:
-            del waiting[name]
-            # A module is imported by its path from the root or, by default, from its own folder.
-            found |= {name, name.rpartition(".")[2]} - {submission}
-
-
-def _imports_only(source: SuiteSource, modules: Collection[str]) -> bool:
-    """Tell whether a source imports nothing but libraries and some modules."""
-    if source.content.strip() and not source.tree.body:
-        return False  # It does not parse, so what it imports is unknown.
-    for node in source.nodes:
-        match node:
-            case ast.Import(names=names):
-                imported = [alias.name for alias in names]
-            case ast.ImportFrom(module=str(module), level=0):
-                imported = [module]
-            case ast.ImportFrom():
-                return False
-            case ast.Name(id="__import__"):
-                return False
-            case _:
-                continue
-        for name in imported:
-            top = name.partition(".")[0]
-            if (top not in LIBRARIES and name not in modules) or top in _IMPORTERS:
-                return False
-    return True
-
-
-_IMPORTERS = frozenset({"importlib", "pkgutil", "runpy", "sys"})
 
 
 @lru_cache(maxsize=16)

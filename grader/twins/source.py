@@ -41,7 +41,7 @@ class SuiteSource:
         """
         self.name = name
         self.content = content
-        self.tree = _tree(content)
+        self.tree = tree_of(content)
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(content))]
         if content.startswith(_BOM):
             self._starts[0] = len(_BOM)
@@ -136,7 +136,8 @@ def edited(content: bytes, edits: Iterable[Edit]) -> bytes:
     return b"".join([*parts, content[done:]])
 
 
-def _tree(content: bytes) -> ast.Module:
+def tree_of(content: bytes) -> ast.Module:
+    """Return the tree of a source in UTF-8; an empty one if it has another encoding or no tree."""
     for line in content.split(b"\n", 2)[:2]:
         found = _COOKIE.match(line)
         if found and found[1].lower().replace(b"_", b"-") not in (b"utf-8", b"utf8", b"ascii"):

@@ -12,7 +12,7 @@ from grader.twins.found import Found
 from grader.twins.helpers import Helpers
 from grader.twins.modules import TestModule
 from grader.twins.names import Names
-from grader.twins.origins import own_modules
+from grader.twins.own_modules import own_modules
 from grader.twins.source import SuiteSource
 from grader.twins.walk import Frame, Walk
 
@@ -96,15 +96,13 @@ def _mentioned(source: SuiteSource) -> frozenset[str]:
 
 
 def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
-    sources = {
-        file.path: SuiteSource(file.path, file.content)
+    modules = {
+        file.path: file
         for file in tests.files
         if file.path.endswith(".py") and file.path != tests.solution_path
     }
-    modules = own_modules(sources.values(), tests.solution_path)
+    own = own_modules(modules.values(), tests.solution_path)
     noted = not catches_failures(tests)
     for path in tests.test_paths:
-        source = sources.get(path) or SuiteSource(path, b"")
-        yield from TestModule(
-            source, noted=noted, everything=everything, own_modules=modules
-        ).read()
+        source = SuiteSource(path, modules[path].content if path in modules else b"")
+        yield from TestModule(source, noted=noted, everything=everything, own_modules=own).read()
