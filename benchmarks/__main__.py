@@ -231,7 +231,7 @@ def _latency(backends: list[SandboxChoice], rounds: int) -> dict[str, list[float
 
 
 def _scaling(rounds: int) -> list[dict[str, object]]:
-    """Hold the native backend against bare forks, with more and more slots of one grader."""
+    """Hold more and more slots of one native grader against as many processes of others."""
     workloads = [check_samples(), stdin_samples(), pytest_samples()]
     cores = usable_cores()
     rows: list[dict[str, object]] = []
@@ -243,13 +243,12 @@ def _scaling(rounds: int) -> list[dict[str, object]]:
                 entries = {"grader native": Entry(run=ours(grader))}
                 if samples[0].programs:
                     entries[BARE] = Entry(run=bare_fork(slots))
+                else:
+                    entries[USUAL] = Entry(run=usual_pytest(slots), stride=3)
                 found = throughput(workload, renumbered(samples * slots), entries, rounds=rounds)
                 rates = ", ".join(f"{row.contestant} {row.per_second:.0f}/s" for row in found)
-                ratio = found[0].ratios.get(BARE)
-                print(
-                    f"{workload}, {slots} slots: {rates}"
-                    + (f", ratio {ratio:.2f}" if ratio else "")
-                )
+                (ratio,) = found[0].ratios.values()
+                print(f"{workload}, {slots} slots: {rates}, ratio {ratio:.2f}")
                 rows += [{"slots": slots, **row} for row in as_json(found)]
     return rows
 
