@@ -89,7 +89,7 @@ class SuiteFinder:
                     f"{by_id} (the row is not itself a label: {error})"
                 )
                 raise MissingFieldError(message) from error
-            message = f"{self._what_is_missing(ids)}: {error}"
+            message = f"{self._what_is_missing(ids)} (the row is not itself a label: {error})"
             raise LabelError(message) from error
 
     def _what_is_missing(self, ids: list[str]) -> str:

@@ -24,11 +24,14 @@ def load_problems(path: Path, *, by_id: bool = True) -> ProblemIndex:
         raise InputError(message)
     source = open_rows(path)
     first = next(iter(source), None)  # refuses what is not lines, such as one object over many
+    if by_id and first is None:
+        message = f"{path} has no rows; expected problems"
+        raise InputError(message)
     if has_lines(path):
         index = ProblemIndex.load(path)
     else:
         index = ProblemIndex.from_rows((row.fields() for row in source), str(path))
-    if by_id and first is not None and not index.has_ids:
+    if first is not None and by_id and not index.has_ids:
         index.close()
         found = ", ".join(first.fields())
         message = f"{path}: no row has an id ({', '.join(ID_FIELDS)}); found the fields {found}"

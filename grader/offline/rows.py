@@ -200,7 +200,7 @@ def _label(row: Mapping[str, Any], rules: RowRules) -> object:
     label = next((row[key] for key in keys if row.get(key) is not None), None)
     is_needed = rules.task is RewardTask.MATH or rules.label_key is not None
     if label is None and is_needed and rules.task is not RewardTask.CONVERSATION:
-        raise _missing(row, keys, "label", "--label-key")
+        raise _missing(row, keys, "label", "--label-key", is_named=rules.label_key is not None)
     return label
 
 
@@ -247,7 +247,8 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
     found = next((k for k in keys if row.get(k) is not None), None)
     if found is None:
         like = next((f", as in --completion-key {k}" for k in _LIKELY_KEYS if row.get(k)), "")
-        raise _missing(row, keys, "completion", f"--completion-key{like}")
+        option = f"--completion-key{like}"
+        raise _missing(row, keys, "completion", option, is_named=key is not None)
     value = row[found]
     if (text := _text(value)) is not None:
         return found, [text], False
@@ -262,12 +263,14 @@ def _completions(row: Mapping[str, Any], key: str | None) -> tuple[str, list[str
     return found, known, True
 
 
-def _missing(row: Mapping[str, Any], keys: Sequence[str], what: str, option: str) -> InputError:
+def _missing(
+    row: Mapping[str, Any], keys: Sequence[str], what: str, option: str, *, is_named: bool
+) -> InputError:
     if null := next((key for key in keys if key in row), None):
         return InputError(f"no {what}: the field {null} is null")
+    hint = f", which {option} names" if is_named else f"; name the field by {option}"
     return MissingFieldError(
-        f"no {what}: found the fields {_names(row)}; expected {' or '.join(keys)}; "
-        f"name the field by {option}"
+        f"no {what}: found the fields {_names(row)}; expected {' or '.join(keys)}{hint}"
     )
 
 

@@ -213,7 +213,8 @@ class _Text:
                 progress = min(1.0, behind / size) if size else None
                 yield Row(number=number, text=text, progress=progress, problem=problem)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            message = f"{self._name} is damaged after line {number}: {error}"
+            where = f"after line {number}" if number else "in its first line"
+            message = f"{self._name} is damaged {where}: {error}"
             raise InputError(message) from error
 
     def _lines(self, file: Any) -> Iterator[tuple[int, bytes, str, int]]:

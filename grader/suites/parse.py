@@ -13,7 +13,7 @@ from grader.suites.deciding import checker_of, require_gradable, with_checker, w
 from grader.suites.format import Envelope, Row
 from grader.suites.overrides import override
 from grader.suites.plain import plain
-from grader.suites.registry import recognise
+from grader.suites.registry import recognise, recognising
 
 _MAX_DEPTH = 6
 """How deeply labels may be nested: a row, its column, JSON text in that, a short form."""
@@ -120,8 +120,14 @@ def _parse(label: object, problems: Problems | None, depth: int) -> TestSuite:
         is_texts = bool(label) and all(isinstance(item, str) for item in label)
         if is_texts and len(label) == 1 and fields.holds_data(label[0]):
             return _parse(label[0], problems, depth + 1)  # open-instruct wraps the label in a list
-        kind = "assert_case" if is_texts else "test_cases"
-        return _parse({kind: label}, problems, depth + 1)
+        row = {"assert_case" if is_texts else "test_cases": label}
+        if not recognising(row):
+            message = (
+                "the label is a list, but not of asserts, nor of objects with input and output; "
+                f"its first item is {label[0]!r:.80}"
+            )
+            raise LabelError(message)
+        return _parse(row, problems, depth + 1)
     if isinstance(label, Mapping):
         return _parse_row(label, problems, depth)
     message = f"a label must be text, an object or a list, but is {type(label).__name__}"

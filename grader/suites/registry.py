@@ -69,14 +69,19 @@ _SHOWN_FIELDS = 20
 _SHOWN_FORMATS = 3
 
 
+def recognising(row: Row) -> list[Format]:
+    """Return all formats that recognise a row."""
+    has = present(row)
+    return [candidate for candidate in FORMATS if candidate.recognises(row, has)]
+
+
 def recognise(row: Row) -> Format:
     """Return the format of a row.
 
     Raises:
         LabelError: No format recognises it, or several do and none of them precedes all others.
     """
-    has = present(row)
-    found = [candidate for candidate in FORMATS if candidate.recognises(row, has)]
+    found = recognising(row)
     beaten = {name for candidate in found for name in candidate.precedes}
     best = [candidate for candidate in found if candidate.name not in beaten]
     if len(best) == 1:
@@ -110,7 +115,7 @@ def _nearest(row: Row) -> str:
         if wanted & has and len(wanted - has) <= len(wanted & has):
             lacks = ", ".join(sorted(wanted - has))
             reason = f"lacks {lacks}" if lacks else "has its fields, but with other contents"
-            near.append((len(wanted - has) or len(FORMATS), order, f"{candidate.name} ({reason})"))
+            near.append((len(wanted - has), order, f"{candidate.name} ({reason})"))
     if not near:
         return "`grader formats` lists the known ones"
     return f"nearest: {', '.join(text for _, _, text in sorted(near)[:_SHOWN_FORMATS])}"

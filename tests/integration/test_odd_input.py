@@ -70,6 +70,7 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(text)
     for name in ("good.jsonl", "graded.jsonl"):
         Path(f"{name}.gz").write_bytes(gzip.compress(FILES[name].encode()))
+    Path("cut.jsonl.gz").write_bytes(Path("good.jsonl.gz").read_bytes()[:40])
 
 
 @pytest.mark.parametrize(
@@ -94,8 +95,25 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "the first 10 rows can be graded",
             id="completion",
         ),
-        pytest.param("good.jsonl --completion-key text", 2, "expected text", id="wrong key"),
-        pytest.param("good.jsonl --label-key tests", 2, "expected tests", id="wrong label"),
+        pytest.param(
+            "good.jsonl --completion-key text",
+            2,
+            "expected text, which --completion-key names",
+            id="wrong key",
+        ),
+        pytest.param(
+            "good.jsonl --label-key tests",
+            2,
+            "expected tests, which --label-key names",
+            id="wrong label",
+        ),
+        pytest.param("cut.jsonl.gz", 2, "cut.jsonl.gz is damaged in its first line", id="cut gzip"),
+        pytest.param(
+            "good.jsonl --problems empty.jsonl",
+            2,
+            "empty.jsonl has no rows; expected problems",
+            id="no problems",
+        ),
         pytest.param("untested.jsonl", 2, "name the field of the tests by --label-key", id="tests"),
         pytest.param(
             "other.jsonl --completion-key output", 0, "pass rate: 100.0 %", id="right key"

@@ -203,7 +203,9 @@ def test_tests_are_found_by_id(row: dict[str, Any], found: str | None) -> None:
     ],
 )
 def test_row_without_a_problem_says_what_was_looked_for(row: dict[str, Any], problem: str) -> None:
-    assert problem in refused({**row, "completion": "c"}, problems={})
+    said = refused({**row, "completion": "c"}, problems={})
+    assert problem in said
+    assert "(the row is not itself a label: the label is in no known format" in said
 
 
 def test_problem_row_that_carries_a_completion_needs_no_label() -> None:

@@ -71,7 +71,7 @@ def labels_in_labels(depth: int) -> object:
         pytest.param(3, "but is int", id="int"),
         pytest.param(None, "but is NoneType", id="null"),
         pytest.param(b"\xff", "but is bytes", id="bytes"),
-        pytest.param([1], "no known format", id="list of numbers"),
+        pytest.param([1], "is a list, but not .* its first item is 1", id="list of numbers"),
         pytest.param({"inputs": 1, "outputs": []}, "must be lists", id="no list"),
         pytest.param({"inputs": [{}], "outputs": ["1"]}, "input 0 must be text", id="no text"),
         pytest.param({"tests": 3}, "no known format", id="wrong type"),

@@ -82,6 +82,11 @@ def test_unknown_label_is_told_its_fields_and_the_nearest_formats() -> None:
     assert "nearest: humaneval (lacks test)" in message
 
 
+def test_format_whose_fields_hold_other_contents_is_the_nearest() -> None:
+    with pytest.raises(LabelError, match=r"nearest: humaneval \(has its fields, but with other"):
+        parse_label({"entry_point": "f", "test": 5})
+
+
 def test_label_near_no_format_gets_a_hint_to_the_list() -> None:
     with pytest.raises(LabelError, match="`grader formats` lists the known ones"):
         parse_label({"colour": "red", "task_id": "an id"})
