@@ -13,11 +13,11 @@ from typing import NamedTuple, NoReturn
 
 from grader.languages import Assertions, in_type_of_call
 from grader.languages.language import without_comments
-from grader.languages.reading_tests import end_of_brackets, refuse, require_short
+from grader.languages.reading_tests import refuse, require_short
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
+from grader.suites.masked import CLOSING, OPENING, TEXTS, Code, brackets, mask_of
 
-_OPEN, _CLOSE = "([{", ")]}"
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _TOLERANCE = re.compile(rf"({_NUMBER})[fFlL]?")
 _ABSOLUTE = re.compile(r"(?:\w+(?:\.|::))?f?[aA]bs[fl]?\s*\(")
@@ -43,8 +43,6 @@ _LOOP = re.compile(
 )
 _ASSIGNS = r"(?::?=(?![=>])|<-)"
 """What stands between a name and its value."""
-_QUOTES = "\"'`"
-_TEXT = r"""(?s:"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|'(?:\\[^\n][^'\n]*|[^'\\\n]*)')"""
 _WORD = re.compile(r"\$?[A-Za-z_]\w*")
 _SHOWN_CHARS = 120
 
@@ -55,23 +53,6 @@ class _Pair(NamedTuple):
     within: float | None = None
     relation: str = ""
     """As in `grader.model.ExpressionCase`."""
-
-
-@lru_cache(maxsize=4)
-def _brackets(mask: str) -> tuple[list[int], dict[int, int]]:
-    """Return the innermost bracket that is open at each place, or -1, and where each one closes."""
-    innermost, closes, stack = list[int](), dict[int, int](), list[int]()
-    for index, char in enumerate(mask):
-        if char in _CLOSE and stack:
-            closes[stack.pop()] = index
-        innermost.append(stack[-1] if stack else -1)
-        if char in _OPEN:
-            stack.append(index)
-    return innermost, closes
-
-
-_GOES_ON = re.compile(r"(?:[=,.|&]|[^+]\+|[^-]-)\Z")
-_GOES_ON_AFTER = re.compile(r"\s*(?:\.\w|&&|\|\||==)")
 
 
 class _Found(NamedTuple):
@@ -87,84 +68,6 @@ class _Found(NamedTuple):
     before: str = ""
     """What is put before these statements, and after them."""
     after: str = ""
-
-
-class Code(NamedTuple):
-    """A piece of source, and its mask: the same without the contents of comments and texts."""
-
-    text: str
-    mask: str
-
-    @classmethod
-    def of(cls, source: str, comments: str, texts: str = _TEXT) -> "Code":
-        """Return source without its comments.
-
-        They may contain expected values, which must not be in the submission's program.
-        """
-        text = without_comments(source, comments, texts)
-        return cls(text, _mask(text, texts))
-
-    def cut(self, start: int, end: int) -> "Code":
-        """Return the part between two places."""
-        return Code(self.text[start:end], self.mask[start:end])
-
-    def strip(self) -> "Code":
-        """Return the source without blanks at its ends."""
-        start = len(self.mask) - len(self.mask.lstrip())
-        return self.cut(start, max(start, len(self.mask.rstrip())))
-
-    def blank(self, start: int, end: int) -> "Code":
-        """Return the source with a part of it replaced by blanks."""
-        between = re.sub(r"[^\n]", " ", self.text[start:end])
-        return Code(*(each[:start] + between + each[end:] for each in self))
-
-    def split(self, *separators: str) -> "list[Code]":
-        """Return the parts between those separators that are outside all brackets."""
-        parts, start, depth, index = [], 0, 0, 0
-        while index < len(self.mask):
-            char = self.mask[index]
-            depth += (char in _OPEN) - (char in _CLOSE)
-            found = next((each for each in separators if self.mask.startswith(each, index)), None)
-            if depth == 0 and found is not None:
-                parts.append(self.cut(start, index).strip())
-                start = index = index + len(found)
-            else:
-                index += 1
-        return [*parts, self.cut(start, len(self.mask)).strip()]
-
-    def end_of_brackets(self, start: int) -> int | None:
-        """Return the index of the bracket that closes the one open at `start`."""
-        return end_of_brackets(self.mask, start)
-
-    def is_in_brackets(self, place: int) -> bool:
-        """Tell whether the innermost bracket around a place is a round or square one."""
-        innermost = _brackets(self.mask)[0][place]
-        return innermost >= 0 and self.mask[innermost] != "{"
-
-    def end_of_statement(self, start: int, ends: str) -> int:
-        """Return where a statement ends: at one of some characters, or where its block ends.
-
-        A line break ends none that goes on with an operator.
-        """
-        depth = 0
-        for index in range(start, len(self.mask)):
-            char = self.mask[index]
-            if depth == 0 and char in ends + _CLOSE:
-                goes_on = char == "\n" and (
-                    _GOES_ON.search(self.mask, max(0, index - 2), index)
-                    or _GOES_ON_AFTER.match(self.mask, index)
-                )
-                if not goes_on:
-                    return index
-            depth += (char in _OPEN) - (char in _CLOSE)
-        return len(self.mask)
-
-    def inside(self, pattern: re.Pattern[str]) -> "Code | None":
-        """Return the contents of a call that begins as `pattern`, if it is the whole source."""
-        found = pattern.match(self.mask)
-        if found is None or self.end_of_brackets(found.end()) != len(self.mask) - 1:
-            return None
-        return self.cut(found.end(), len(self.mask) - 1).strip()
 
 
 _BRACKET = re.compile(r"\(")
@@ -200,7 +103,7 @@ def read_assertions(
     """
     require_short(source)
     if how.read is not None:
-        return how.read(without_comments(source, how.comments, _TEXT), entry_point)
+        return how.read(without_comments(source, how.comments, TEXTS), entry_point)
     if how.prepare is not None:
         source = how.prepare(source)
     code = Code.of(source, how.comments)
@@ -212,7 +115,7 @@ def read_assertions(
     submitted = _without_expected(code, found)
     calls = re.compile(rf"(?<![\w$]){re.escape(entry_point)}\s*\(")
     for pair in (pair for each in found for pair in each.pairs):
-        if calls.search(_mask(pair.expected)):
+        if calls.search(mask_of(pair.expected)):
             message = f"the tests expect what the submission computes: {pair.expected[:120]!r}"
             raise SuiteError(message)
     cases = [
@@ -269,9 +172,9 @@ def _without_expected(code: Code, found: list[_Found]) -> Code:
     left, others = code, code
     for each in found:
         others = others.blank(each.start, each.end)
-    actual = " ".join(_mask(pair.actual) for each in found for pair in each.pairs)
+    actual = " ".join(mask_of(pair.actual) for each in found for pair in each.pairs)
     expected = [pair.expected for each in found for pair in each.pairs]
-    for name in sorted({name for text in expected for name in _data_names(_mask(text))}):
+    for name in sorted({name for text in expected for name in _data_names(mask_of(text))}):
         uses = [each.start() for each in _uses(name).finditer(others.mask)]
         statements = [_changing(others, at, name) for at in uses]
         if not any(statements) and not _values_given(others, name):
@@ -330,7 +233,7 @@ def _is_shown(code: Code, name: str, expected: str) -> bool:
 
     It can if the name alone is expected, or if its value is a text or list, or made from one.
     """
-    mask = _mask(expected)
+    mask = mask_of(expected)
     if name not in _data_names(mask):
         return False
     if mask.strip() == name:
@@ -357,16 +260,6 @@ def _values_given(code: Code, name: str) -> list[str]:
     ]
 
 
-def _mask(text: str, texts: str = _TEXT) -> str:
-    def hidden(found: re.Match[str]) -> str:
-        inner = "_" * (len(found[0]) - 2)
-        # Only a text that begins and ends alike, or with a pair of brackets, keeps its ends.
-        is_plain = found[0][0] in _QUOTES or found[0].startswith("[[")
-        return f"{found[0][0]}{inner}{found[0][-1]}" if is_plain else f"__{inner}"
-
-    return re.sub(texts, hidden, text)
-
-
 class _Loop(NamedTuple):
     """A part of the source that may run more than once."""
 
@@ -386,15 +279,12 @@ def _loops(mask: str, *, has_braces: bool) -> list[_Loop]:
             _Loop(found.start(), len(mask), _COUNTS.search(_line(mask, end)) is not None)
             for found, end in ends
         ]
-    loops, stack = list[_Loop](), list[tuple[int, str]]()
-    for index, char in enumerate(mask):
-        if char in _OPEN:
-            stack.append((index, _line(mask, index)))
-        elif char in _CLOSE and stack:
-            start, head = stack.pop()
-            if _LOOP.search(head) is not None:
-                loops.append(_Loop(start, index, _COUNTS.search(head) is not None))
-    return loops
+    heads = ((start, end, _line(mask, start)) for start, end in brackets(mask)[1].items())
+    return [
+        _Loop(start, end, _COUNTS.search(head) is not None)
+        for start, end, head in heads
+        if _LOOP.search(head)
+    ]
 
 
 def _line(mask: str, end: int) -> str:
@@ -414,7 +304,7 @@ class _Reader:
         self._are_values: dict[str, bool] = {}
         """Whether names stand for what the submission computes."""
         self._loops = _loops(code.mask, has_braces=how.has_braces)
-        self._given = set(_CALLED.findall(_mask(given))) - {entry_point}
+        self._given = set(_CALLED.findall(mask_of(given))) - {entry_point}
         self._uses_given = not self._given.isdisjoint(_CALLED.findall(code.mask))
         self._mention = re.compile(rf"(?<![\w$]){name}(?![\w$])")
 
@@ -453,7 +343,7 @@ class _Reader:
         """Yield the conditions on values of the submission under which the tests give up."""
         code = self._code
         for found in _GUARD.finditer(code.mask) if self._how.has_braces else ():
-            close = _brackets(code.mask)[1].get(found.end() - 1)
+            close = brackets(code.mask)[1].get(found.end() - 1)
             if close is None:
                 continue
             start, end = _body(code, close + 1)
@@ -764,7 +654,7 @@ class _Reader:
             opened, depth = len(head) - 1, 1
             while depth and opened > 0:
                 opened -= 1
-                depth += (head[opened] in _CLOSE) - (head[opened] in _OPEN)
+                depth += (head[opened] in CLOSING) - (head[opened] in OPENING)
             word = re.search(r"\w+\s*$", head[max(0, opened - 20) : opened])
             if word is not None and _LOOP.fullmatch(word[0].strip()):
                 loops.append(_COUNTS.search(head[opened:]) is not None)
@@ -789,7 +679,7 @@ def _body(code: Code, start: int) -> tuple[int, int]:
     if not code.mask.startswith("{", start):
         end = code.end_of_statement(start, ";\n")
         return start, end + code.mask.startswith(";", end)
-    return start, _brackets(code.mask)[1].get(start, len(code.mask) - 1) + 1
+    return start, brackets(code.mask)[1].get(start, len(code.mask) - 1) + 1
 
 
 def _last_term(code: Code) -> tuple[Code, str, Code]:

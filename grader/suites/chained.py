@@ -15,7 +15,7 @@ from grader.languages.language import Matcher, Named
 from grader.languages.reading_tests import refuse, require_short
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
-from grader.suites.assertions import Code
+from grader.suites.masked import Code, brackets, mask_of
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
 _NAME = re.compile(r"(?<![\w$.])(?!_+(?!\w))[A-Za-z_$][\w$]*(?![\w$]|\s*(?:=(?!=)|:(?!:)))")
@@ -96,7 +96,7 @@ def read_exercise(
         solution_path=solution_path,
     )
     member = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\s*[.:]\s*(\w+)")
-    defining = _mask(example, how)
+    defining = Code.of(example, how.comments, how.texts).mask
     called = (name for name in names if re.search(rf"\b{re.escape(name)}\s*\(", defining))
     return tests, (
         defined_name(defining, names)
@@ -125,14 +125,14 @@ def _assertions(code: Code, how: Exercises, own: set[str]) -> list[_Assertion]:
         SuiteError: One is not known, or may not be evaluated exactly once.
     """
     found: list[_Assertion] = []
-    loops, blocks = _loops(code.mask), _Blocks(code.mask)
+    loops, around = _loops(code.mask), brackets(code.mask)[0]
     bodies = None if how.test is None else {each.end() - 1 for each in how.test.finditer(code.mask)}
     for begun in how.start.finditer(code.mask):
         shown = code.text[begun.start() :]
         if any(start < begun.start() < end for start, end in loops):
             refuse("an assertion is in a loop", shown)
         if bodies is not None and not (
-            blocks.around(begun.start()) in bodies and _begins_statement(code.mask, begun.start())
+            around[begun.start()] in bodies and _begins_statement(code.mask, begun.start())
         ):
             refuse("an assertion is not directly in a test", shown)
         close = code.end_of_brackets(begun.end())
@@ -221,15 +221,11 @@ def _single(code: Code) -> Code:
 
 def _loops(mask: str) -> list[tuple[int, int]]:
     """Return where the brackets of loops begin and end."""
-    loops, opened = list[tuple[int, int]](), list[int]()
-    for index, char in enumerate(mask):
-        if char in "({[":
-            opened.append(index)
-        elif char in ")}]" and opened:
-            start = opened.pop()
-            if _LOOP.search(mask, mask.rfind("\n", 0, start) + 1, start):
-                loops.append((start, index))
-    return loops
+    return [
+        (start, end)
+        for start, end in brackets(mask)[1].items()
+        if _LOOP.search(mask, mask.rfind("\n", 0, start) + 1, start)
+    ]
 
 
 def _own_names(code: Code, names: tuple[str, ...], how: Exercises) -> set[str]:
@@ -347,7 +343,7 @@ def _expected_values(
         outside = outside.blank(each.at + len(each.actual.text), each.end)
     named = {word for each in found for word in _NAME.findall(each.argument.mask)}
     definitions = _definitions(outside, named, how)
-    blocks = _Blocks(code.mask)
+    mask = code.mask
     values, unknown = list[str](), set[str]()
     for each in found:
         text = each.argument.text
@@ -355,7 +351,7 @@ def _expected_values(
             before = [one for one in definitions[name] if one.start < each.start]
             if before and before[-1].is_used:
                 refuse("a name of an expected value is also used elsewhere", name)
-            if before and not _is_certain(before[-1], definitions[name], each, blocks):
+            if before and not _is_certain(before[-1], definitions[name], each, mask):
                 refuse("a name of an expected value may have another value", name)
             if before:
                 value = how.named(_named(name, before[-1], code))
@@ -363,7 +359,7 @@ def _expected_values(
                     refuse("a name of an expected value is also used elsewhere", name)
                 text = _replaced(text, name, value, how)
         values.append(text)
-        words = set(_NAME.findall(how.data.sub(" ", _mask(text, how)))) - how.words
+        words = set(_NAME.findall(how.data.sub(" ", mask_of(text, how.texts)))) - how.words
         if "{expected}" not in each.matcher.expected:
             continue
         if own & words:
@@ -418,54 +414,35 @@ def _end_of_additions(code: Code, name: str, end: int, how: Exercises) -> int:
     return end
 
 
-class _Blocks:
-    """Which brackets are around a place, and how far its line is indented."""
+def _is_inside(mask: str, place: int, bracket: int) -> bool:
+    """Tell whether a place is in a bracket; -1 stands for the whole source."""
+    return bracket < place < brackets(mask)[1].get(bracket, len(mask))
 
-    def __init__(self, mask: str) -> None:
-        self._mask = mask
-        self._around: list[int | None] = []
-        self._ends: dict[int | None, int] = {None: len(mask)}
-        opened = list[int]()
-        for index, char in enumerate(mask):
-            if char in ")}]" and opened:
-                self._ends[opened.pop()] = index
-            self._around.append(opened[-1] if opened else None)
-            if char in "({[":
-                opened.append(index)
 
-    def around(self, place: int) -> int | None:
-        """Return where the innermost bracket opens that is around a place."""
-        return self._around[place]
-
-    def is_inside(self, place: int, bracket: int | None) -> bool:
-        """Tell whether a place is in a bracket."""
-        return (bracket is None or bracket < place) and place < self._ends.get(
-            bracket, len(self._mask)
-        )
-
-    def indent(self, place: int) -> int:
-        """Return how far the line of a place is indented."""
-        line = self._mask[self._mask.rfind("\n", 0, place) + 1 :]
-        return len(line) - len(line.lstrip(" \t"))
+def _indent(mask: str, place: int) -> int:
+    """Return how far the line of a place is indented."""
+    line = mask[mask.rfind("\n", 0, place) + 1 :]
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def _is_certain(
-    last: _Definition, all_of_it: list[_Definition], assertion: _Assertion, blocks: _Blocks
+    last: _Definition, all_of_it: list[_Definition], assertion: _Assertion, mask: str
 ) -> bool:
     """Tell whether a name has the value that was given to it last above an assertion.
 
     That is uncertain if the block in which it was given has ended, or if a block that may run at
     another time gives the name another value.
     """
-    block = blocks.around(last.start)
-    if not blocks.is_inside(assertion.start, block):
+    around = brackets(mask)[0]
+    block = around[last.start]
+    if not _is_inside(mask, assertion.start, block):
         return False
-    if blocks.indent(last.start) > blocks.indent(assertion.start):
+    if _indent(mask, last.start) > _indent(mask, assertion.start):
         return False
     return not any(
         not each.is_declaration
-        and blocks.is_inside(each.start, block)
-        and not blocks.is_inside(assertion.start, blocks.around(each.start))
+        and _is_inside(mask, each.start, block)
+        and not _is_inside(mask, assertion.start, around[each.start])
         for each in all_of_it
     )
 
@@ -474,14 +451,10 @@ def _uses(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w$.]){re.escape(name)}(?![\w$])")
 
 
-def _mask(text: str, how: Exercises) -> str:
-    return Code.of(text, how.comments, how.texts).mask
-
-
 def _replaced(text: str, name: str, value: str, how: Exercises) -> str:
     """Return an expression with a value in place of a name, except in texts."""
     parts, end = list[str](), 0
-    for found in _NAME.finditer(_mask(text, how)):
+    for found in _NAME.finditer(mask_of(text, how.texts)):
         if found[0] == name:
             parts += [text[end : found.start()], value]
             end = found.end()

@@ -17,8 +17,9 @@ from grader import languages
 from grader.model import TestSuite
 from grader.model.errors import LabelError
 from grader.suites import fields
-from grader.suites.assertions import Code, read_assertions
+from grader.suites.assertions import read_assertions
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.masked import Code
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:import\s*\([^)]*\)|import[ \t][^;\n]+;?|using(?: namespace| static)? [\w.]+;"
