@@ -1,7 +1,8 @@
 // Lets checkers and interactors that were written for testlib be compiled without it.
 //
 // It has the names that testlib documents, for programs of these two kinds, and was written for this
-// project. What is missing: validators, options of generators, and testlib's random numbers.
+// project. What is missing: validators, options of generators, random texts, and testlib's own random
+// numbers.
 //
 // A stream of the submission ends the program with exit code 2 if it holds something else than what
 // is read. A stream of the suite (input, answer) ends it with exit code 3: then the suite is wrong.
@@ -21,6 +22,7 @@ enum TResult {
     _fail = 3,
     _dirt = 4,
     _points = 5,
+    _sv = 6,
     _unexpected_eof = 8,
     _partially = 16
 };
@@ -152,8 +154,13 @@ template <class Items> std::string join(const Items &items, char separator) {
 // takes the meaning off a character; a blank without one matches nothing.
 class pattern {
 public:
-    pattern(const std::string &source) : text(source) {
+    pattern(const std::string &source) {
         std::size_t at = 0;
+        for (std::size_t i = 0; i < source.size(); i++) {
+            if (source[i] == SPACE) continue;
+            text += source[i];
+            if (source[i] == '\\' && i + 1 < source.size()) text += source[++i];
+        }
         root = alternatives(at);
         if (at != text.size()) bad("a bracket too many");
     }
@@ -184,13 +191,8 @@ private:
         Node either{'a', {}, {}, 0, 0};
         while (true) {
             Node items{'s', {}, {}, 0, 0};
-            while (at < text.size() && text[at] != '|' && text[at] != ')') {
-                if (text[at] == ' ' || text[at] == '\t') {
-                    at++;
-                    continue;
-                }
+            while (at < text.size() && text[at] != '|' && text[at] != ')')
                 items.items.push_back(repeated(at));
-            }
             either.items.push_back(items);
             if (at == text.size() || text[at] == ')') return either;
             at++;
@@ -346,7 +348,7 @@ struct InStream {
     InStream(const InStream &like, const std::string &content)
         : mode(like.mode), name(like.name), is_open(true), buffer(content), has_ended(true) {}
 
-    void open(const std::string &path, TMode kind) {
+    void init(const std::string &path, TMode kind) {
         mode = kind;
         name = path;
         descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -359,10 +361,9 @@ struct InStream {
                     " file not found: \"" + path + "\"");
         skipBom();
     }
-    void open(int standard, TMode kind) {
+    void init(std::FILE *file, TMode kind) {
         mode = kind;
-        name = "stdin";
-        descriptor = standard;
+        descriptor = fileno(file);
         is_open = true;
     }
     void close() {}
@@ -399,6 +400,12 @@ struct InStream {
         if (!condition) return;
         GRADER_FORMAT(form, text);
         quit(result, text);
+    }
+    [[noreturn]] void quits(TResult result, const std::string &words) { quit(result, words); }
+    GRADER_PRINTF(3, 4) void ensuref(bool condition, const char *form, ...) {
+        if (condition) return;
+        GRADER_FORMAT(form, text);
+        quit(_wa, text);
     }
     [[noreturn]] static void share(double value, const std::string &words) {
         grader_end(7, "points " + format("%.10g", value) + " " + words);
@@ -466,13 +473,36 @@ struct InStream {
         while (fill() && !isBlanks(buffer[at])) token += buffer[at++];
         return token;
     }
+#define GRADER_TEXTS(one, several, oneTo)                                                         \
+    void oneTo(std::string &found) { found = one(); }                                             \
+    template <class Form>                                                                         \
+    void oneTo(std::string &found, const Form &form, const std::string &what = "") {              \
+        found = one(form, what);                                                                  \
+    }                                                                                             \
+    std::vector<std::string> several(int count, int = 1) {                                        \
+        std::vector<std::string> values;                                                          \
+        for (int i = 0; i < count; i++) values.push_back(one());                                  \
+        return values;                                                                            \
+    }                                                                                             \
+    template <class Form>                                                                         \
+    auto several(int count, const Form &form, const std::string &what = "", int = 1)              \
+        ->typename std::enable_if<!std::is_arithmetic<Form>::value, std::vector<std::string>>::type { \
+        std::vector<std::string> values;                                                          \
+        for (int i = 0; i < count; i++) values.push_back(one(form, what));                        \
+        return values;                                                                            \
+    }
+    GRADER_TEXTS(readToken, readTokens, readTokenTo)
+    GRADER_TEXTS(readWord, readWords, readWordTo)
+    GRADER_TEXTS(readLine, readLines, readLineTo)
+    GRADER_TEXTS(readString, readStrings, readStringTo)
+#undef GRADER_TEXTS
+
     std::string readToken(const pattern &form, const std::string &what = "") {
         return matching(readToken(), form, what, "Token");
     }
     std::string readToken(const std::string &form, const std::string &what = "") {
         return readToken(pattern(form), what);
     }
-    void readTokenTo(std::string &token) { token = readToken(); }
     std::string readWord() { return readToken(); }
     std::string readWord(const pattern &form, const std::string &what = "") {
         return readToken(form, what);
@@ -480,7 +510,6 @@ struct InStream {
     std::string readWord(const std::string &form, const std::string &what = "") {
         return readToken(form, what);
     }
-    void readWordTo(std::string &word) { word = readToken(); }
 
     std::string readLine() {
         if (eof()) quit(_unexpected_eof, "Expected line");
@@ -496,7 +525,6 @@ struct InStream {
     std::string readLine(const std::string &form, const std::string &what = "") {
         return readLine(pattern(form), what);
     }
-    void readLineTo(std::string &line) { line = readLine(); }
     std::string readString() { return readLine(); }
     std::string readString(const pattern &form, const std::string &what = "") {
         return readLine(form, what);
@@ -504,7 +532,6 @@ struct InStream {
     std::string readString(const std::string &form, const std::string &what = "") {
         return readLine(form, what);
     }
-    void readStringTo(std::string &line) { line = readLine(); }
 
     // ------------------------------------------------------------ numbers
 
@@ -541,13 +568,8 @@ struct InStream {
     }
     double readStrictDouble(
         double least, double most, int fewest, int digits, const std::string &what = "") {
-        std::string token = readToken();
-        std::size_t point = token.find('.');
-        int after = point == std::string::npos ? 0 : int(token.size() - point) - 1;
-        if (token.find_first_not_of("-.0123456789") != std::string::npos || after < fewest ||
-            after > digits)
-            quit(_pe, "Expected strict double, but \"" + compress(token) + "\" found");
-        return within(to_double(token), least, most, what, "Strict double");
+        double value = to_strict_double(readToken(), fewest, digits);
+        return within(value, least, most, what, "Strict double");
     }
     double readStrictReal(
         double least, double most, int fewest, int digits, const std::string &what = "") {
@@ -561,7 +583,7 @@ struct InStream {
         for (int i = 0; i < count; i++) values.push_back(one(least, most, what));                 \
         return values;                                                                            \
     }                                                                                             \
-    std::vector<type> several(int count) {                                                        \
+    std::vector<type> several(int count, int = 1) {                                               \
         std::vector<type> values;                                                                 \
         for (int i = 0; i < count; i++) values.push_back(one());                                  \
         return values;                                                                            \
@@ -573,18 +595,19 @@ struct InStream {
     GRADER_SEVERAL(readDoubles, readDouble, double)
     GRADER_SEVERAL(readReals, readReal, double)
 #undef GRADER_SEVERAL
-    std::vector<std::string> readTokens(int count) {
-        std::vector<std::string> values;
-        for (int i = 0; i < count; i++) values.push_back(readToken());
+    std::vector<double> readStrictDoubles(
+        int count, double least, double most, int fewest, int digits, const std::string &what = "",
+        int = 1) {
+        std::vector<double> values;
+        for (int i = 0; i < count; i++)
+            values.push_back(readStrictDouble(least, most, fewest, digits, what));
         return values;
     }
-    std::vector<std::string> readWords(int count) { return readTokens(count); }
-    std::vector<std::string> readLines(int count) {
-        std::vector<std::string> values;
-        for (int i = 0; i < count; i++) values.push_back(readLine());
-        return values;
+    std::vector<double> readStrictReals(
+        int count, double least, double most, int fewest, int digits, const std::string &what = "",
+        int = 1) {
+        return readStrictDoubles(count, least, most, fewest, digits, what);
     }
-    std::vector<std::string> readStrings(int count) { return readLines(count); }
 
     // Integers have one form only: no plus sign, no zero in front, no minus before zero.
     long long to_integer(const std::string &token) {
@@ -600,6 +623,16 @@ struct InStream {
         if (!digits(token, false, value))
             quit(_pe, "Expected unsigned integer, but \"" + compress(token) + "\" found");
         return value;
+    }
+    // The same is true of strict doubles, which have no exponent either.
+    double to_strict_double(const std::string &token, int fewest, int digits) {
+        std::string form = "-?(0|[1-9][0-9]*)";
+        if (digits > 0)
+            form += format("(\\.[0-9]{%d,%d})", std::max(fewest, 1), digits) + (fewest > 0 ? "" : "?");
+        bool is_strict = pattern(form).matches(token);
+        if (!is_strict || (token[0] == '-' && to_double(token) == 0))
+            quit(_pe, "Expected strict double, but \"" + compress(token) + "\" found");
+        return to_double(token);
     }
     double to_double(const std::string &token) {
         const char *first = token.c_str();
@@ -760,23 +793,65 @@ inline bool doubleCompare(double expected, double found, double most) {
 inline long long stringToLongLong(InStream &in, const std::string &token) {
     return in.to_integer(token);
 }
+inline unsigned long long stringToUnsignedLongLong(InStream &in, const std::string &token) {
+    return in.to_unsigned(token);
+}
 inline double stringToDouble(InStream &in, const std::string &token) { return in.to_double(token); }
+inline double stringToStrictDouble(InStream &in, const std::string &token, int fewest, int digits) {
+    return in.to_strict_double(token, fewest, digits);
+}
 
 // Random numbers, the same in every run.
 class random_t {
+    // What a number is in arithmetic: of characters, an int.
+    template <class T>
+    using Number = typename std::enable_if<std::is_arithmetic<T>::value, decltype(+T())>::type;
+
 public:
     void setSeed(long long seed) { engine.seed((unsigned long long)seed); }
     double next() { return std::uniform_real_distribution<double>(0, 1)(engine); }
-    double next(double most) { return next() * most; }
-    double next(double least, double most) { return least + next() * (most - least); }
-    int next(int count) { return next(0, count - 1); }
-    long long next(long long count) { return next(0LL, count - 1); }
-    int next(int least, int most) { return int(next((long long)least, (long long)most)); }
-    long long next(long long least, long long most) {
-        return std::uniform_int_distribution<long long>(least, most)(engine);
+    // From the least to the most; if these are not whole numbers, without the most.
+    template <class T> auto next(T least, T most) -> Number<T> {
+        if constexpr (std::is_floating_point<T>::value) return least + T(next()) * (most - least);
+        else return std::uniform_int_distribution<Number<T>>(least, most)(engine);
     }
-    template <class Items> auto any(const Items &items) -> typename Items::value_type {
-        return *std::next(items.begin(), next((long long)items.size()));
+    template <class T> auto next(T count) -> Number<T> {
+        return next(Number<T>(0), Number<T>(count - std::is_integral<T>::value));
+    }
+    // The most of some more draws or, if their number is negative, the least.
+    template <class T> auto wnext(T least, T most, int more) -> Number<T> {
+        Number<T> found = next(least, most);
+        for (int i = std::abs(more); i > 0; i--) {
+            Number<T> other = next(least, most);
+            found = more > 0 ? std::max(found, other) : std::min(found, other);
+        }
+        return found;
+    }
+    template <class T> auto wnext(T count, int more) -> Number<T> {
+        return wnext(Number<T>(0), Number<T>(count - std::is_integral<T>::value), more);
+    }
+    template <class Iterator> auto any(Iterator first, Iterator last) {
+        return *std::next(first, next((long long)std::distance(first, last)));
+    }
+    template <class Items> auto any(const Items &items) { return any(items.begin(), items.end()); }
+    template <class T, class First = T> std::vector<First> perm(T size, First first = First(0)) {
+        std::vector<First> numbers(size);
+        std::iota(numbers.begin(), numbers.end(), first);
+        std::shuffle(numbers.begin(), numbers.end(), engine);
+        return numbers;
+    }
+    template <class T> std::vector<T> distinct(int size, T least, T most) {
+        std::set<T> chosen;
+        for (T last = most - size + 1; last <= most; last++) {
+            T drawn = next(least, last);
+            chosen.insert(chosen.count(drawn) ? last : drawn);
+        }
+        std::vector<T> numbers(chosen.begin(), chosen.end());
+        std::shuffle(numbers.begin(), numbers.end(), engine);
+        return numbers;
+    }
+    template <class T> std::vector<T> distinct(int size, T count) {
+        return distinct(size, T(0), T(count - 1));
     }
 
 private:
@@ -799,22 +874,31 @@ inline void grader_begin(TTestlibMode mode, int count, char **arguments, int nee
         const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
         grader_program().report = ::open(arguments[4], flags, 0644);
     }
-    inf.open(arguments[1], _input);
+    inf.init(arguments[1], _input);
 }
 
 inline void registerTestlibCmd(int count, char **arguments) {
     grader_begin(_checker, count, arguments, 3);
-    ouf.open(arguments[2], _output);
-    ans.open(arguments[3], _answer);
+    ouf.init(arguments[2], _output);
+    ans.init(arguments[3], _answer);
+}
+
+inline void registerTestlib(int count, ...) {
+    std::vector<char *> paths(1);
+    va_list arguments;
+    va_start(arguments, count);
+    for (int i = 0; i < count; i++) paths.push_back(va_arg(arguments, char *));
+    va_end(arguments);
+    registerTestlibCmd(count + 1, paths.data());
 }
 
 inline void registerInteraction(int count, char **arguments) {
     // The other program may have ended already. That must not end this one without a verdict.
     std::signal(SIGPIPE, SIG_IGN);
     grader_begin(_interactor, count, arguments, 2);
-    ouf.open(STDIN_FILENO, _output);
+    ouf.init(stdin, _output);
     tout.open(arguments[2], std::ios::out | std::ios::trunc);
-    if (count > 3) ans.open(arguments[3], _answer);
+    if (count > 3) ans.init(arguments[3], _answer);
 }
 
 inline void registerGen(int, char **, int = 1) { grader_program().mode = _generator; }

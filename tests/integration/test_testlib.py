@@ -72,6 +72,44 @@ int main(int, char **argv) {
 }
 """
 
+# What few checkers use.
+RARE = r"""
+#include "testlib.h"
+using namespace std;
+int main(int, char **argv) {
+    registerTestlib(3, argv[1], argv[2], argv[3]);
+    InStream again;
+    again.init(argv[1], _input);
+    int count = inf.readInt();
+    again.ensuref(again.readInt() == count, "%d is read twice", count);
+    string first, line;
+    ouf.readTokenTo(first, "[a-z]+", "first");
+    vector<string> words = ouf.readWords(count, pattern("[a-z]"), "words", 0);
+    ouf.readEoln();
+    ouf.readLineTo(line, "[a-z\\ ]*");
+    vector<string> lines = ouf.readLines(2, 1);
+    vector<double> parts = ouf.readStrictReals(2, 0, 1, 1, 2, "parts");
+    unsigned long long large = stringToUnsignedLongLong(ouf, ouf.readToken());
+    double strict = stringToStrictDouble(ouf, ouf.readToken().c_str(), 0, 2);
+    if (first == "quits") ouf.quits(_wa, "by a text");
+
+    vector<int> order = rnd.perm(5, 1), drawn = rnd.distinct(3, 4, 6);
+    sort(order.begin(), order.end());
+    sort(drawn.begin(), drawn.end());
+    vector<long long> few = rnd.distinct(2, 1000000000000LL);
+    char letter = char(rnd.next('a', 'c'));
+    int high = rnd.wnext(10, 1000), low = rnd.wnext(5, 9, -1000);
+    string one = rnd.any(words.begin(), words.end()), other = words[rnd.next(words.size())];
+    bool is_one = std::count(words.begin(), words.end(), one) &&
+                  std::count(words.begin(), words.end(), other);
+    quitf(_ok, "%s %s %llu %g %g %s %s %d %d %d %d %d", first.c_str(),
+          join(words.begin(), words.end(), ' ').c_str(), large, strict, parts[1],
+          join(order.begin(), order.end(), ' ').c_str(),
+          join(drawn.begin(), drawn.end(), ' ').c_str(),
+          high, low, few[0] != few[1], 'a' <= letter && letter <= 'c', is_one);
+}
+"""
+
 
 class Ended(NamedTuple):
     status: int
@@ -88,7 +126,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         missing("C++", f"there is no {', '.join(lacking)}")
     found = tmp_path_factory.mktemp("testlib")
     (found / "testlib.h").write_bytes(cpp.libraries["testlib.h"])
-    sources = {"checker": CHECKER, "interactor": INTERACTOR, "values": VALUES}
+    sources = {"checker": CHECKER, "interactor": INTERACTOR, "values": VALUES, "rare": RARE}
     for name, source in sources.items():
         (found / f"{name}.cpp").write_text(source)
         command = ["g++", "-std=gnu++17", "-Wall", "-Wextra", "-Werror", "-o", name, f"{name}.cpp"]
@@ -140,6 +178,32 @@ def test_checker_ends_as_testlib_documents(
 
 
 @pytest.mark.parametrize(
+    ("output", "status", "words"),
+    [
+        pytest.param(
+            "w a b\nx y\n\nz\n0.5 0.25 18446744073709551615 -1.5",
+            0,
+            "ok w a b 18446744073709551615 -1.5 0.25 1 2 3 4 5 4 5 6 9 5 1 1 1",
+            id="right",
+        ),
+        pytest.param("W a b\nx\n\nz\n0.5 0.2 1 1", 1, "[name=first]", id="token to"),
+        pytest.param("w a bb\nx\n\nz\n0.5 0.2 1 1", 1, "[name=words]", id="tokens"),
+        pytest.param("w a b\nX\n\nz\n0.5 0.2 1 1", 1, "Line", id="line to"),
+        pytest.param("w a b\nx\n\nz\n0.5 1.2 1 1", 1, "[name=parts]", id="strict range"),
+        pytest.param("w a b\nx\n\nz\n0.5 0.2 -1 1", 2, "unsigned integer", id="unsigned"),
+        pytest.param("w a b\nx\n\nz\n0.5 0.2 1 1.125", 2, "strict double", id="strict digits"),
+        pytest.param("quits a b\nx\n\nz\n0.5 0.2 1 1", 1, "by a text", id="quits"),
+    ],
+)
+def test_checker_may_use_rare_names(folder: Path, output: str, status: int, words: str) -> None:
+    for name, text in (("input", "2"), ("output", output), ("answer", "")):
+        (folder / name).write_text(text)
+    ended = run(folder, "rare", "input", "output", "answer")
+    assert (ended.status, ended.stdout) == (status, "")
+    assert words in ended.stderr
+
+
+@pytest.mark.parametrize(
     ("said", "status", "told"),
     [
         pytest.param("7\n", 0, "yes\n", id="right"),
@@ -176,7 +240,9 @@ def test_interactor_reads_what_the_submission_says(
         ("double", "-1.5e2", "-150"),
         *(("double", bad, None) for bad in ("nan", "inf", "1e999", "0x10", "1,5", "1.5x", ".", "")),
         ("strict", "0.25", "0.25"),
-        *(("strict", bad, None) for bad in ("0", "0.2500", "1e-1", "11.0")),
+        ("strict", "-0.5", "-0.5"),
+        *(("strict", bad, None) for bad in ("0", "0.2500", "1e-1", "11.0", "5.", ".5", "+1.0")),
+        *(("strict", bad, None) for bad in ("-0.0", "01.0", "00.0", "1.0.0", "1-1.0", "-", "")),
         ("lines", "a\r\n\nb c", "<a><><b c>"),
         ("lines", "a\n", "<a>"),
         ("tokens", " a\tb\r\nc  \n", "<a><b><c>"),
@@ -215,6 +281,9 @@ def test_value_is_read_or_refused(folder: Path, what: str, text: str, shown: str
         ("matches", "a{2,}", "aaaa", True),
         ("matches", "(a*)*b", "a" * 2000 + "c", False),
         ("matches", "no\\ way.", "no way!", True),
+        ("matches", "[a b]+", "ab", True),
+        ("matches", "[a b]+", "a b", False),
+        ("matches", "[a\\ b]+", "a b", True),
         ("matches", "", "", True),
     ],
 )
