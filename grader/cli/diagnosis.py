@@ -10,7 +10,7 @@ from grader.cli.machine import Diagnostic, DiagnosticStatus, examine
 from grader.config.settings import SandboxChoice, Settings
 from grader.languages import Language, languages, missing
 from grader.model import MiB
-from grader.model.errors import GraderError, ImageNotFoundError, SandboxUnavailableError
+from grader.model.errors import GraderError, ImageNotFoundError
 
 if TYPE_CHECKING:
     from grader.sandbox.contract import Sandbox
@@ -80,7 +80,7 @@ def _language_images(settings: Settings) -> Iterator[Diagnostic]:
                         continue
                     state, health = str(error), DiagnosticStatus.WARNING
                 yield Diagnostic(name=variant, health=health, state=state)
-    except SandboxUnavailableError as error:
+    except GraderError as error:
         yield Diagnostic(name="engine", health=DiagnosticStatus.MISSING, state=str(error))
     if absent:
         remedy = f"to grade one of them in Docker: grader images build {absent[0]}"

@@ -370,6 +370,17 @@ def test_missing_docker_is_a_finding_and_not_a_failure(
     assert "--sandbox native" in done.stdout
 
 
+def test_missing_docker_sdk_is_a_finding_and_not_a_failure(
+    run: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "docker.py").write_text("raise ImportError")
+    environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
+    done = run("doctor")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("pip install 'grader-rl[docker]'") == 3
+    assert done.stdout.splitlines()[-1] == "Ready: native, 2 slots."
+
+
 def test_terminal_sees_a_bar_and_tables(tmp_path: Path, environment: dict[str, str]) -> None:
     write_rows(
         tmp_path / "in.jsonl", [{"id": "a", "completion": GOOD, "label": LABEL}] * 3 + ["oops"]
