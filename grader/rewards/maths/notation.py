@@ -47,6 +47,8 @@ _SUBSCRIPTS = {0x2080 + digit: str(digit) for digit in range(10)}
 _SUBSCRIPT = re.compile(r"[\u2080-\u2089]+")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 _SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
+_NOT_EQUAL = re.compile(r"\\not\s*=|(?:^|(?<=\s))!=")
+_NEGATED = re.compile(r"\\not\s*\\(?=[a-z])")
 _DOTS = re.compile(r"\\[lc]?dots[bcmio]?(?![a-zA-Z])|\.{3,}|\u2026")
 _TEXT_COMMANDS = r"\\(?:text(?:bf|it|rm|sf|normal)?|math(?:rm|bf|it|sf)|mbox|operatorname|bf|rm)"
 _REMOVED = re.compile(
@@ -129,6 +131,7 @@ def clean(text: str) -> str:
     text = _SUBSCRIPT.sub(lambda m: "_{" + m[0].translate(_SUBSCRIPTS) + "}", text)
     text = _OHM.sub(r"\1ohm", _MICRO.sub(lambda m: f"{m[1] or ''}u", text))
     text = _SUPERSCRIPT.sub(lambda m: "^{" + m[0].translate(_SUPERSCRIPTS) + "}", text)
+    text = _NEGATED.sub(r"\\n", _NOT_EQUAL.sub(r"\\ne ", text))
     text = _DOTS.sub(lambda _: f"{DOTS} ", text)
     text = _LETTER.sub(r"\1{\2}", _ROW_BREAK.sub(r"\\\\ ", text))
     for old, new in _REPLACED:

@@ -1171,6 +1171,18 @@ PAIRS: dict[str, tuple[tuple[str, str, bool], ...]] = {
         (r"\mathbb{R} \setminus \{0\}", "\u211d \u2216 {0}", YES),
         (r"\mathbb{R} \setminus \{0\}", r"\mathbb{R}\backslash\{1\}", NO),
     ),
+    "negated relations": (
+        ("42", r"\not= 42", NO),
+        ("42", r"x \not = 42", NO),
+        ("42", "x != 42", NO),
+        ("42", "!= 42", NO),
+        ("42", r"\not\approx 42", NO),
+        ("42", r"x \not\in 42", NO),
+        ("120", "5!=120", YES),
+        ("120", "5! = 120", YES),
+        (r"x \ne 3", r"x \not= 3", YES),
+        (r"(-\infty, 3) \cup (3, \infty)", "x != 3", YES),
+    ),
     "rounded powers of ten": (
         ("2^{100}", r"1.267651 \times 10^{30}", YES),
         ("2^{100}", r"1.268 \times 10^{30}", NO),
