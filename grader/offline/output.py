@@ -28,8 +28,8 @@ class Output(Closing):
     """Appends lines, each with one write, so that a crash leaves at most one partial line.
 
     A regular file is locked while it is open, because two runs with the same output would grade
-    every row twice. A file that it made and wrote nothing to is removed again. Not safe for more
-    than one thread.
+    every row twice. A file that it made and wrote nothing to is removed again, and one that it is
+    to replace stays as it is until the first line is written. Not safe for more than one thread.
     """
 
     def __init__(self, path: Path, *, resume: bool = False, force: bool = False) -> None:
@@ -47,6 +47,8 @@ class Output(Closing):
         _refuse_other_format(path)
         self.path = path
         self._is_new = False
+        self._replaces = False
+        """Whether the file still holds what the first line replaces."""
         self._fd = os.dup(1) if path == STDOUT else self._open(path)
         self._regular = path != STDOUT and stat.S_ISREG(os.fstat(self._fd).st_mode)
         try:
@@ -62,6 +64,9 @@ class Output(Closing):
         Raises:
             OutputError: The line could not be written. No part of it is left in the file.
         """
+        if self._replaces:
+            os.ftruncate(self._fd, 0)
+            self._replaces = False
         start = os.fstat(self._fd).st_size if self._regular else 0
         rest = memoryview(line)
         try:
@@ -144,7 +149,7 @@ class Output(Closing):
         if resume:
             os.ftruncate(self._fd, _end_of_last_line(self._fd, size))
         elif force:
-            os.ftruncate(self._fd, 0)
+            self._replaces = True
         elif size:
             message = (
                 f"{self.path} exists; continue it with --resume, replace it with --force, "

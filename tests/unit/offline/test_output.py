@@ -54,8 +54,17 @@ def test_force_replaces(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old\n")
     with Output(path, force=True) as output:
+        assert path.read_bytes() == b"old\n"
         output.write(b"new\n")
-    assert path.read_bytes() == b"new\n"
+        output.write(b"newer\n")
+    assert path.read_bytes() == b"new\nnewer\n"
+
+
+def test_forced_run_that_writes_nothing_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old\n")
+    Output(path, force=True).close()
+    assert path.read_bytes() == b"old\n"
 
 
 @pytest.mark.parametrize(
