@@ -43,7 +43,7 @@ class CheckCommand:
     force: bool
 
     def check_options(self) -> None:
-        """Refuse options that contradict each other, and outputs that would overwrite files.
+        """Refuse options that contradict each other, and outputs that cannot be made.
 
         Raises:
             ConfigurationError: The message names the options, and says what to do instead.
@@ -76,6 +76,10 @@ class CheckCommand:
             if path is not self.out and path.exists() and not (self.force or self.resume):
                 message = f"{path} exists; replace it with --force, or name another file"
                 raise ConfigurationError(message)
+        if self.report is not None:
+            from grader.report.drawing import new_chart
+
+            new_chart("Bar")  # Says what is missing before the work, not after it.
 
     def advice(self) -> str:
         """Return what to do after the run was stopped."""

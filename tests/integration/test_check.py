@@ -342,3 +342,15 @@ def test_options_that_do_not_go_together_are_refused(
     assert done.returncode == 2
     assert message in " ".join(done.stderr.replace("│", " ").split())
     assert (tmp_path / "there.html").read_text() == "mine"
+
+
+def test_page_that_cannot_be_made_is_refused_before_the_work(
+    tmp_path: Path, run: Run, environment: dict[str, str]
+) -> None:
+    write_rows(tmp_path / "problems.jsonl", ROWS)
+    (tmp_path / "pygal.py").write_text("raise ImportError")
+    environment["PYTHONPATH"] = f"{tmp_path}:{environment['PYTHONPATH']}"
+    done = run("check", "problems.jsonl", "-o", "out.jsonl", "--report", "page.html")
+    assert done.returncode == 2
+    assert "pip install 'grader-rl[report]'" in done.stderr
+    assert not (tmp_path / "out.jsonl").exists()
