@@ -174,6 +174,10 @@ def _refuse_unreadable(path: Path, start: bytes) -> None:
             raise InputError(message)
 
 
+def _behind(what: str, number: int) -> str:
+    return f" after {what} {number}" if number else ""
+
+
 def _start(file: Any) -> bytes:
     return file.peek(64)[:64] if hasattr(file, "peek") else b""
 
@@ -213,8 +217,7 @@ class _Text:
                 progress = min(1.0, behind / size) if size else None
                 yield Row(number=number, text=text, progress=progress, problem=problem)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            where = f"after line {number}" if number else "in its first line"
-            message = f"{self._name} is damaged {where}: {error}"
+            message = f"{self._name} is damaged{_behind('line', number)}: {error}"
             raise InputError(message) from error
 
     def _lines(self, file: Any) -> Iterator[tuple[int, bytes, str, int]]:
@@ -252,7 +255,8 @@ class _Text:
         except (ValueError, RecursionError) as error:
             is_too_deep = isinstance(error, RecursionError)
             problem = "the next one is nested too deeply" if is_too_deep else error
-            message = f"{self._name} is an array that cannot be read after row {number}: {problem}"
+            behind = _behind("row", number)
+            message = f"{self._name} is an array that cannot be read{behind}: {problem}"
             raise InputError(message) from error
 
 
@@ -342,7 +346,7 @@ class _Table:
                 yield Row(number=number, text=json_bytes(fields), progress=progress)
         except (OSError, ValueError, EOFError, zlib.error) as error:
             # The errors of pyarrow derive from the first two.
-            message = f"{self._path} cannot be read after row {number}: {error}"
+            message = f"{self._path} cannot be read{_behind('row', number)}: {error}"
             raise InputError(message) from error
 
 

@@ -168,8 +168,8 @@ def test_array_keeps_the_digits_of_its_numbers(tmp_path: Path) -> None:
         pytest.param(b'[{"a": 1}, {"a": "', "after row 1: .*not JSON", id="cut off in a text"),
         pytest.param(b'[{"a": 1}', "after row 1: .*expected an element or ]", id="open"),
         pytest.param(b'[{"a": 1}] {}', "after row 1: found text after the end", id="more"),
-        pytest.param(b'[{"a": "\xff"}]', "after row 0: 'utf-8' codec", id="bytes"),
-        pytest.param(b'[{"a":' * 50_000, "after row 0: .* nested too deeply", id="deep"),
+        pytest.param(b'[{"a": "\xff"}]', "cannot be read: 'utf-8' codec", id="bytes"),
+        pytest.param(b'[{"a":' * 50_000, "cannot be read: .* nested too deeply", id="deep"),
     ],
 )
 def test_damaged_array_is_refused(tmp_path: Path, text: bytes, problem: str) -> None:
@@ -210,7 +210,7 @@ def test_csv_has_text_and_nulls(tmp_path: Path, name: str) -> None:
     ("text", "problem"),
     [
         pytest.param(b"a,b\n1,2\n1,2,3\n", "row 1: line 3 .* 3 cells; expected 2", id="cells"),
-        pytest.param(b'a,b\n1,"2\n', "after row 0: line 2", id="quote"),
+        pytest.param(b'a,b\n1,"2\n', "cannot be read: line 2", id="quote"),
         pytest.param(b"a,b\n1,\xff\n", "line 2 is not UTF-8: byte 0xff", id="bytes"),
         pytest.param(b"a,b,b\n1,2,3\n", "two columns are called 'b'", id="one column twice"),
     ],
@@ -286,7 +286,7 @@ def test_absent_file_is_refused(tmp_path: Path) -> None:
 
 def read_until_damage(rows: Iterator[object]) -> int:
     read: list[object] = []
-    with pytest.raises(InputError, match=r"(is damaged|cannot be read) after"):
+    with pytest.raises(InputError, match=r"(is damaged|cannot be read)"):
         read.extend(rows)
     return len(read)
 
