@@ -319,7 +319,7 @@ class _Reader:
             if found.re is _GUARD:
                 close = code.end_of_brackets(found.end()) or 0
                 end = _body(code, close + 1)[1]
-                pairs = self._denials(code.cut(found.end(), close))
+                pairs = self._conditions(code.cut(found.end(), close), denied=True)
                 yield _Found(start, end, pairs, self._repeats(start), before="{ ", after="; }")
                 continue
             inner, end = self._extent(found)
@@ -372,7 +372,7 @@ class _Reader:
             return self._conditions(inner.split(self._how.before_message)[0])
         parts = inner.split(",")
         if form == "denial":
-            return self._denials(parts[0])
+            return self._conditions(parts[0], denied=True)
         if parts[0].text == "t":  # Go's `*testing.T`
             parts = parts[1:]
         within = self._number(parts[2]) if form == "close" and len(parts) > 2 else None
@@ -384,52 +384,34 @@ class _Reader:
             return [pair._replace(relation="!=")]
         return [pair if within is None else pair._replace(within=within)]
 
-    def _conditions(self, condition: Code) -> list[_Pair]:
-        """Read a condition that must be true. If nothing is returned, it is true anyway."""
+    def _conditions(self, condition: Code, *, denied: bool = False) -> list[_Pair]:
+        """Read a condition that must be true, or false if it is denied.
+
+        If nothing is returned, that holds for each submission.
+        """
         condition = condition.strip()
         while (inner := condition.inside(_AROUND_CONDITION)) is not None:
             condition = inner
         both = condition.inside(_TWO_EQUAL)
         sides = condition.split("===", "==") if both is None else both.split(",")
-        if len(sides) == 2 and sides[0].text == sides[1].text and self._is_value(sides[0]):
+        is_itself = len(sides) == 2 and sides[0].text == sides[1].text
+        if is_itself and not denied and self._is_value(sides[0]):
             return []
-        parts = condition.split("&&", " and ")
+        every, any_ = ("&&", " and "), ("||", " or ")
+        parts = condition.split(*(any_ if denied else every))
         if len(parts) > 1:
-            return [pair for part in parts for pair in self._conditions(part)]
-        if len(condition.split("||", " or ", " ? ")) > 1:
+            return [pair for part in parts for pair in self._conditions(part, denied=denied)]
+        if len(condition.split(*(every if denied else any_), " ? ")) > 1:
             self._refuse(condition.text)
-        sides = condition.split("!==", "!=", "~=", " ne ")
-        if len(sides) == 2:
-            return [self._loosely(condition, self._pair(*sides))._replace(relation="!=")]
-        sides = condition.split("===", "==", " eq ")
-        if len(sides) == 2:
-            return [self._loosely(condition, self._pair(*sides))]
-        negated = _NEGATED.match(condition.mask)
-        if negated is not None:
-            return self._denials(condition.cut(negated.end(), len(condition.mask)))
-        return [self._close(condition) or self._related(condition) or self._bare(condition)]
-
-    def _denials(self, condition: Code) -> list[_Pair]:
-        """Read a condition that must be false."""
-        condition = condition.strip()
-        while (inner := condition.inside(_AROUND_CONDITION)) is not None:
-            condition = inner
-        parts = condition.split("||", " or ")
-        if len(parts) > 1:
-            return [pair for part in parts for pair in self._denials(part)]
-        if len(condition.split("&&", " and ", " ? ")) > 1:
-            self._refuse(condition.text)
-        sides = condition.split("!==", "!=", "~=", " ne ")
-        if len(sides) == 2:
-            return [self._loosely(condition, self._pair(*sides))]
-        negated = _NEGATED.match(condition.mask)
-        if negated is not None:
-            return self._conditions(condition.cut(negated.end(), len(condition.mask)))
-        sides = condition.split("===", "==", " eq ")
-        if len(sides) == 2:
-            return [self._loosely(condition, self._pair(*sides))._replace(relation="!=")]
-        close = self._close(condition, denied=True) or self._related(condition, denied=True)
-        return [close or self._bare(condition, denied=True)]
+        for signs, differs in ((("!==", "!=", "~=", " ne "), True), (("===", "==", " eq "), False)):
+            if len(sides := condition.split(*signs)) == 2:
+                pair = self._loosely(condition, self._pair(*sides))
+                return [pair if differs is denied else pair._replace(relation="!=")]
+        if (negated := _NEGATED.match(condition.mask)) is not None:
+            rest = condition.cut(negated.end(), len(condition.mask))
+            return self._conditions(rest, denied=not denied)
+        close = self._close(condition, denied=denied) or self._related(condition, denied=denied)
+        return [close or self._bare(condition, denied=denied)]
 
     def _loosely(self, condition: Code, pair: _Pair) -> _Pair:
         """Return what `==` compares of a pair, unless `===` compares them."""
@@ -451,8 +433,7 @@ class _Reader:
         if truth == "0" and (pair := self._same(actual, _TWO_COMPARED, _COMPARED)) is not None:
             return pair
         if truth in ("true", "false", "True", "False") and not self._is_value(actual):
-            is_true = truth in ("true", "True")
-            found = self._conditions(actual) if is_true else self._denials(actual)
+            found = self._conditions(actual, denied=truth in ("false", "False"))
             if len(found) == 1:
                 return found[0]
         while (inner := actual.inside(_BRACKET)) is not None:

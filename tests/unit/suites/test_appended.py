@@ -439,6 +439,9 @@ def test_comparison_with_a_number_is_a_relation(
             id="either way",
         ),
         pytest.param(
+            "java", "if (!twice(2) == other()) { throw new E(); }", id="of a value's opposite"
+        ),
+        pytest.param(
             "javascript", "[1].forEach((n) => {\n console.assert(twice(n) === 4)\n})", id="each"
         ),
         pytest.param("go", "assert.Contains(twice(2), 4)", id="unknown assertion"),
