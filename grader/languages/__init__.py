@@ -103,8 +103,12 @@ def find(name: str) -> Language | None:
     """Return the language of a name; None for Python and unknown names."""
     if len(name) > _MAX_NAME_CHARS:
         return None
-    name = _plain(name)
-    return next((each for each in languages().values() if name in each.names), None)
+    return _by_any_name().get(_plain(name))
+
+
+@cache
+def _by_any_name() -> Mapping[str, Language]:
+    return {name: language for language in languages().values() for name in language.names}
 
 
 def _plain(name: str) -> str:
