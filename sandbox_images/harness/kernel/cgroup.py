@@ -7,6 +7,7 @@ counts is not the slot's.
 
 import os
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 _CACHE_V1 = (b"total_active_file", b"total_inactive_file")
@@ -86,12 +87,13 @@ def _has(folder: str, name: str) -> bool:
 
 
 def _read(folder: str, name: str) -> bytes:
-    # Called several times per run, so without the overhead of `open`.
-    descriptor = os.open(f"{folder}/{name}", os.O_RDONLY)
-    try:
-        return os.read(descriptor, _READ_BYTES)
-    finally:
-        os.close(descriptor)
+    return os.pread(_opened(f"{folder}/{name}"), _READ_BYTES, 0)
+
+
+@cache
+def _opened(path: str) -> int:
+    """Return a descriptor of a file. It stays open, since opening takes longer than reading."""
+    return os.open(path, os.O_RDONLY)
 
 
 def _number(content: bytes, name: bytes) -> int:

@@ -68,6 +68,13 @@ def test_version_2_counters(tmp_path: Path) -> None:
     assert reader.memory_bytes() == 31457280 - 8388608 - 1048576 - 524288
 
 
+def test_each_look_sees_the_counters_as_they_are_now(tmp_path: Path) -> None:
+    reader = opened(tmp_path, VERSION_2)
+    assert reader.oom_kills() == 2
+    record(tmp_path, {"memory.events": "oom_kill 3\n"})
+    assert reader.oom_kills() == 3
+
+
 @pytest.mark.parametrize("name", ["cpu,cpuacct", "cpuacct,cpu"])
 def test_version_1_controllers_mounted_together_are_found(tmp_path: Path, name: str) -> None:
     files = {k.replace("cpuacct/", f"{name}/"): v for k, v in VERSION_1.items()}
