@@ -1,5 +1,6 @@
 """The diagnostics of `grader doctor`: machine, Docker engine, isolation layers, languages."""
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
@@ -50,8 +51,16 @@ def find_language(language: Language) -> Diagnostic:
     """Check whether this machine can run a language, and name the packages that it lacks."""
     lacking = missing([language])
     if not lacking:
-        programs = ", ".join(language.packages)
-        return Diagnostic(name=language.title, state=f"found {programs}")
+        state = f"found {', '.join(language.packages)}"
+        absent = " ".join(name for name, test in language.extras.items() if not _succeeds(test))
+        if not absent:
+            return Diagnostic(name=language.title, state=state)
+        return Diagnostic(
+            name=language.title,
+            health=DiagnosticStatus.WARNING,
+            state=f"{state}; missing, which some programs use: {absent}",
+            remedy=f"apt-get install {absent}",
+        )
     packages = " ".join(dict.fromkeys(lacking.values()))
     return Diagnostic(
         name=language.title,
@@ -59,6 +68,10 @@ def find_language(language: Language) -> Diagnostic:
         state=f"missing: {', '.join(lacking)}",
         remedy=f"to grade {language.title}: apt-get install {packages}",
     )
+
+
+def _succeeds(command: tuple[str, ...]) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _language_images(settings: Settings) -> Iterator[Diagnostic]:

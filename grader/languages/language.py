@@ -475,6 +475,9 @@ class Language:
     that is another version of Python."""
     packages: Mapping[str, str]
     """The programs that it needs, and paths of other files, each with its Debian package."""
+    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Debian packages that only some programs need, each with a command that fails without it.
+    `grader doctor` runs it, and never with anything of a submission's."""
     folders: tuple[str, ...] = ()
     """Patterns of folders that these programs need, besides /usr/bin and /usr/lib."""
     source: str

@@ -225,6 +225,7 @@ LANGUAGES = (
         image="php",
         aliases=frozenset({"php7", "php8"}),
         packages={"php": "php-cli php-mbstring"},
+        extras={"php-mbstring": ("php", "-r", "mb_strlen('');")},
         folders=("/etc/php", "/usr/share/php", "/var/lib/php/modules"),
         source="solution.php",
         prepare=prepare,

@@ -47,6 +47,17 @@ def test_missing_language_names_its_packages(
     assert diagnosis.find_language(language) == diagnostic
 
 
+def test_missing_package_that_some_programs_need_is_named() -> None:
+    extras = {"libhas": ("true",), "liblacks": ("false",)}
+    language = replace(languages.languages()["c"], packages={"sh": "dash"}, extras=extras)
+    assert diagnosis.find_language(language) == Diagnostic(
+        name="C",
+        health=DiagnosticStatus.WARNING,
+        state="found sh; missing, which some programs use: liblacks",
+        remedy="apt-get install liblacks",
+    )
+
+
 def test_other_project_with_a_package_of_our_name_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
