@@ -42,7 +42,7 @@ class PackageCommand:
         from grader.grading.grader import Grader
         from grader.model.verdict import Verdict
         from grader.offline.output import write_whole
-        from grader.offline.package_check import check_submissions
+        from grader.offline.package_check import check_submissions, with_time_limit
         from grader.offline.package_rows import row_of
         from grader.offline.packages import read_package
 
@@ -54,6 +54,7 @@ class PackageCommand:
         settings = replace(chosen.settings, problems=None, calibration=uncalibrated)
         with Grader(settings) as grader:
             stop.add(grader.close)
+            package = with_time_limit(package, grader, chosen.limits)
             found = check_submissions(package, grader, chosen.limits)
         stop.check()
         if self.keep is not None:

@@ -1,9 +1,11 @@
 """Grading the submissions of a problem package, and comparing with what the package expects."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from grader import languages
 from grader.model import (
     GradeReport,
     InteractiveTests,
@@ -17,6 +19,7 @@ from grader.offline.package_parts import PackagedSubmission, ProblemPackage
 from grader.offline.run import Grades
 from grader.scoring.policies import policy_input
 from grader.suites.deciding import with_language
+from grader.suites.fields import time_limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,44 @@ def _has_scores(package: ProblemPackage) -> bool:
     return isinstance(tests, StdinTests | InteractiveTests) and any(
         case.points != 1 for case in tests.cases
     )
+
+
+def with_time_limit(
+    package: ProblemPackage, grader: Grades, winning: LimitOverrides
+) -> ProblemPackage:
+    """Return the package with the time limit that its accepted submissions decide, if they do.
+
+    If none of them passes, the limit stays that of the settings.
+
+    Args:
+        package: The package.
+        grader: Grades the accepted submissions.
+        winning: Limits that override the package's.
+    """
+    if package.time_multiplier is None or winning.cpu_time_s is not None:
+        return package
+    accepted = tuple(each for each in package.submissions if each.expected == {Verdict.PASSED})
+    checked = check_submissions(replace(package, submissions=accepted), grader, winning)
+    times_s = [
+        _unscaled(case.usage.cpu_time_s, each.submission.language)
+        for each in checked
+        if each.report is not None and each.verdict is Verdict.PASSED
+        for case in each.report.cases
+        if case.usage is not None and case.usage.cpu_time_s is not None
+    ]
+    if not times_s:
+        return package
+    time_s = max(1, math.ceil(max(times_s) * package.time_multiplier))
+    limits = package.suite.limits.override(time_limits(time_s))
+    return replace(package, suite=replace(package.suite, limits=limits), time_multiplier=None)
+
+
+def _unscaled(cpu_time_s: float, language: str | None) -> float:
+    """Return the limit that is a CPU time when it is scaled for a language."""
+    found = None if language is None else languages.find(language)
+    if found is None:
+        return cpu_time_s
+    return (cpu_time_s - found.start_up_s) / found.time_factor
 
 
 def check_submissions(

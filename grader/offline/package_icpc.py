@@ -123,10 +123,12 @@ def read_icpc(package: Package) -> ProblemPackage:
             group=group,
         )
         cases.append(case)
+    limits = _icpc_limits(package, told)
     return ProblemPackage(
         name=told.get("name") or told.get("name.en") or package.path.stem,
-        suite=package.suite(cases, decider, _icpc_limits(package, told)),
+        suite=package.suite(cases, decider, limits),
         submissions=tuple(_icpc_submissions(package)),
+        time_multiplier=None if limits.cpu_time_s is not None else _multiplier(package, told),
     )
 
 
@@ -144,6 +146,7 @@ def _require_plain_runs(package: Package) -> None:
         package.refuse(f"{found}: submissions get nothing here besides the input of a case")
 
 
+_MOST_MULTIPLIER = 100
 _KEY_CHARS, _MOST_LEVELS = 100, 10
 """The longest name of a field and the deepest nesting that are read; no known field has more."""
 _KEY = re.compile(r"""( *)(["']?)([\w-]+)\2[ ]*:(?:[ \t]+(.*))?""")
@@ -260,16 +263,29 @@ def _icpc_limits(package: Package, told: Mapping[str, str]) -> LimitOverrides:
     plain = package.files.get(".timelimit", b"").decode("utf-8", "replace").strip()
     time_s = told.get("limits.time_limit") or plain or (of_ini[1] if of_ini else "")
     memory = told.get("limits.memory", "")
-    if told.get("limits"):
-        package.refuse(
-            f"limits is {told['limits'][:80]!r}; expected lines of `key: value` below it"
-        )
+    for key in ("limits", "limits.time_multipliers"):
+        if told.get(key):
+            package.refuse(f"{key} is {told[key][:80]!r}; expected lines of `key: value` below it")
     try:
         return package.limits(
             float(time_s) if time_s else None, float(memory) * MiB if memory else None
         )
     except ValueError as error:
         package.refuse(f"a limit is not a number: {error}", error)
+
+
+def _multiplier(package: Package, told: Mapping[str, str]) -> float:
+    key, usual = "time_multiplier", 5.0
+    if told.get("problem_format_version", "legacy").startswith("2"):
+        key, usual = "time_multipliers.ac_to_time_limit", 2.0
+    given = told.get(f"limits.{key}")
+    try:
+        value = float(given) if given else usual
+    except ValueError as error:
+        package.refuse(f"a limit is not a number: {error}", error)
+    if not 1 <= value <= _MOST_MULTIPLIER:
+        package.refuse(f"{key} is {given}; expected a number from 1 to {_MOST_MULTIPLIER}")
+    return value
 
 
 def _validator(package: Package, *, must_exist: bool) -> str | None:

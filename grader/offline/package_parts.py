@@ -70,6 +70,9 @@ class ProblemPackage:
     name: str
     suite: TestSuite
     submissions: tuple[PackagedSubmission, ...]
+    time_multiplier: float | None = None
+    """The time limit is that of the slowest accepted submission times this, rounded up to a whole
+    number of seconds; None: the suite has the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import pytest
 from grader.grading.grader import Grader
 from grader.languages import languages
 from grader.model import LimitOverrides
-from grader.offline.package_check import check_submissions
+from grader.offline.package_check import check_submissions, with_time_limit
 from grader.offline.packages import read_package
 from tests.acceptance.data import Row, read_rows
 from tests.compilers import need, need_in
@@ -53,6 +53,7 @@ def test_programs_get_the_verdicts_of_their_folders(
     for each in read.submissions:
         if each.language and each.language in languages():
             need_in(grader, each.language)
+    read = with_time_limit(read, grader, LimitOverrides())
     found = check_submissions(read, grader, LimitOverrides())
     assert {each.submission.path for each in found if each.agrees is False} == DIFFERING[package]
     assert [each.feedback for each in found if each.report and not each.report.graded] == []

@@ -160,6 +160,40 @@ def test_verdicts_are_compared_with_the_folders(tmp_path: Path, run: Run) -> Non
     assert found == ICPC_VERDICTS
 
 
+WAITS = "import time\nwhile time.process_time() < {}: pass\n"
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        pytest.param("limits:\n  time_multiplier: 2\n", id="legacy"),
+        pytest.param(
+            "problem_format_version: 2023-07\n"
+            "limits:\n  time_multipliers:\n    ac_to_time_limit: 1.5\n",
+            id="2023-07",
+        ),
+        pytest.param("problem_format_version: 2023-07\nname: Sum\n", id="default of 2023-07"),
+    ],
+)
+def test_slowest_accepted_submission_decides_the_time_limit(
+    tmp_path: Path, run: Run, description: str
+) -> None:
+    sums = ADDS + "print('Sum', a + b)"
+    files = {
+        "problem.yaml": description,
+        **CASES,
+        "submissions/accepted/adds.py": sums,
+        "submissions/accepted/waits.py": WAITS.format(0.6) + sums,
+        "submissions/time_limit_exceeded/waits.py": WAITS.format(3) + sums,
+    }
+    write(tmp_path / "sum", files)
+    done = run("check", "sum", "--sandbox", "native", "--json", "--keep", "kept.jsonl")
+    assert done.returncode == 0, done.stderr
+    found = [each["verdict"] for each in json.loads(done.stdout)["submissions"]]
+    assert found == ["passed", "passed", "time_limit"]
+    assert json.loads((tmp_path / "kept.jsonl").read_text())["time_limit_s"] <= 2
+
+
 def test_polygon_package_uses_its_checker(tmp_path: Path, run: Run) -> None:
     cpp = languages.find("cpp")
     assert cpp is not None
@@ -208,6 +242,17 @@ def test_options_for_files_of_problems_are_refused(tmp_path: Path, run: Run) -> 
         pytest.param({"problem.yaml": "limits:\n  memory: inf"}, "memory limit is inf", id="inf"),
         pytest.param({"problem.yaml": "limits:\n  time_limit: 0"}, "time limit is 0", id="zero"),
         pytest.param({"problem.yaml": "limits: {memory: 512}"}, "lines of `key", id="flow"),
+        pytest.param(
+            {"problem.yaml": "limits:\n  time_multipliers: {ac_to_time_limit: 2}"},
+            "lines of `key",
+            id="flow of multipliers",
+        ),
+        pytest.param(
+            {"problem.yaml": "limits:\n  time_multiplier: a few"}, "not a number", id="multiplier"
+        ),
+        pytest.param(
+            {"problem.yaml": "limits:\n  time_multiplier: 0.5"}, "from 1 to 100", id="too tight"
+        ),
         pytest.param({"problem.yaml": "type:\n- interactive"}, "no output validator", id="list"),
         pytest.param({"problem.yaml": "'type' : multi-pass"}, "several passes", id="quoted key"),
         pytest.param({"problem.yaml": "{{"}, "expected `key: value`", id="no YAML"),
