@@ -29,11 +29,16 @@ def read(source: Path) -> Iterator[dict[str, Any]]:
         with source.open() as lines:
             for line in lines:
                 number += 1
-                if line.strip():
-                    yield json.loads(line)
+                if not line.strip():
+                    continue
+                problem = json.loads(line)
+                if not isinstance(problem, dict):
+                    message = f"found {line.strip():.40}"
+                    raise TypeError(message)
+                yield problem
     except OSError as error:
         sys.exit(f"cannot read {source}: {error.strerror}")
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         sys.exit(f"{source}, line {number}: {error}; expected plain JSONL, one object a line")
 
 

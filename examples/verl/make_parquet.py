@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 
-def row(given: dict[str, Any], index: int) -> dict[str, Any]:
+def row(given: Any, index: int) -> dict[str, Any]:
     """Return a row as verl reads it; the label becomes the `ground_truth`."""
-    if not {"prompt", "label"} <= given.keys():
+    if not isinstance(given, dict) or not {"prompt", "label"} <= given.keys():
         sys.exit(f"row {index + 1} has no prompt and label: make them with make_prompts.py first")
     return {
         "data_source": "code",

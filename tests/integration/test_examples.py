@@ -71,6 +71,7 @@ def test_python_of_the_readme_runs(repo_dir: Path, environment: dict[str, str]) 
     [
         pytest.param(None, "cannot read .*: No such file or directory", id="no file"),
         pytest.param(b'{"prompt": "a", "label": "b"}\n{broken\n', "Expecting", id="broken row"),
+        pytest.param(b"[1]\n", "one object a line|no prompt and label", id="no object"),
         pytest.param(b"\x1f\x8b\x08", "codec can't decode .*; expected", id="gzip"),
     ],
 )
