@@ -93,9 +93,10 @@ class SourceReading:
     @cached_property
     def missing(self) -> frozenset[str]:
         """The names that it uses and does not bind anywhere, without builtins."""
-        if self.tree is None or "*" in bound_names([self.tree]):
+        if self.tree is None:
             return frozenset()
-        return frozenset(missing_names(self.tree))
+        bound = set(bound_names([self.tree]))
+        return frozenset() if "*" in bound else frozenset(missing_names(self.tree, bound))
 
     @cached_property
     def acts(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef
+_DISPLAYS = (ast.List, ast.Tuple, ast.Set)
 _BUILTINS = frozenset(dir(builtins)) | {"__annotations__", "__builtins__", "__file__"}
 
 
@@ -25,18 +26,27 @@ def walk(root: ast.AST) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not holds_constants(node):
-            pending += ast.iter_child_nodes(node)
+            pending += _children(node)
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """Return what `ast.iter_child_nodes` yields, in two thirds of the time."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [each for each in value if isinstance(each, ast.AST)]
+        elif isinstance(value, ast.AST):
+            found.append(value)
+    return found
 
 
 def holds_constants(node: ast.AST) -> bool:
     """Tell whether a node contains only constants."""
-    match node:
-        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            return all(type(item) is ast.Constant for item in items)
-        case ast.Expr(value=ast.Constant()) | ast.Constant():
-            return True
-        case _:
-            return False
+    # Without patterns, which take twice as long.
+    if isinstance(node, _DISPLAYS):
+        return all(type(item) is ast.Constant for item in node.elts)
+    return isinstance(node.value if isinstance(node, ast.Expr) else node, ast.Constant)
 
 
 def is_made_here(value: ast.expr) -> bool:
@@ -97,7 +107,7 @@ def walk_scope(root: ast.AST) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not holds_constants(node) and (node is root or not isinstance(node, _SCOPES)):
-            pending += ast.iter_child_nodes(node)
+            pending += _children(node)
 
 
 def free_names(root: ast.AST, around: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -153,9 +163,14 @@ def names_read(tree: ast.AST) -> set[str]:
     }
 
 
-def missing_names(tree: ast.AST) -> set[str]:
-    """Return the names that are read in a tree and bound nowhere in it, without builtins."""
-    return names_read(tree).difference(bound_names([tree]), _BUILTINS)
+def missing_names(tree: ast.AST, bound: Iterable[str] | None = None) -> set[str]:
+    """Return the names that are read in a tree and bound nowhere in it, without builtins.
+
+    Args:
+        tree: The tree.
+        bound: What `bound_names` yields for it, if that is known.
+    """
+    return names_read(tree).difference(bound_names([tree]) if bound is None else bound, _BUILTINS)
 
 
 def top_level_names(trees: Iterable[ast.Module]) -> Iterator[str]:
