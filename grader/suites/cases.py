@@ -17,7 +17,7 @@ from grader.model import (
     TestSuite,
 )
 from grader.model.errors import LabelError, SuiteError
-from grader.suites.fields import clean, is_list, load_data
+from grader.suites.fields import clean, is_list, load_data, wrong
 from grader.text.integers import counted
 
 TOKENS_OR_NUMBERS = Comparison(
@@ -83,14 +83,12 @@ def pairs_of_items(items: Iterable[object]) -> tuple[Pair, ...]:
 def _pair(index: int, item: object) -> Pair:
     name = f"test case {index}"
     if not isinstance(item, Mapping):
-        message = f"{name} must be an object with input and output, but is {type(item).__name__}"
-        raise LabelError(message)
+        raise wrong(item, name, "an object with input and output")
     # In tables, fields that a case lacks are null.
     points = 1.0 if item.get("points") is None else item["points"]
     group = item.get("group")
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 <= points < 1e9:
-        message = f"{name}: points must be a number from 0 to 1e9, but is {points!r:.40}"
-        raise LabelError(message)
+        raise wrong(points, f"{name}: points", "a number from 0 to 1e9")
     return Pair(
         id=str(index),
         input=_part(item, INPUTS, name),
@@ -242,8 +240,7 @@ def _stream(value: object, name: str) -> str:
         return clean("\n".join(str(line) for line in value))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return json.dumps(value)
-    message = f"{name} must be text or a list of lines, but is {value!r:.40}"
-    raise LabelError(message)
+    raise wrong(value, name, "text or a list of lines")
 
 
 def _arguments(pair: Pair) -> tuple[tuple[object, ...], dict[str, object]]:
@@ -255,8 +252,7 @@ def _arguments(pair: Pair) -> tuple[tuple[object, ...], dict[str, object]]:
     if isinstance(given, Mapping):
         return (), {str(name): _int_keys(value) for name, value in given.items()}
     if not is_list(given):
-        message = f"input {pair.id} must be a list of arguments, but is {type(given).__name__}"
-        raise LabelError(message)
+        raise wrong(given, f"input {pair.id}", "a list of arguments")
     return tuple(_int_keys(argument) for argument in given), {}
 
 

@@ -3,7 +3,8 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeGuard, cast
+from enum import Enum
+from typing import Any, TypeGuard, TypeVar, cast
 
 from grader import languages
 from grader.model import LimitOverrides, Limits, MiB
@@ -13,7 +14,29 @@ from grader.suites.format import Row
 from grader.suites.literals import read_literal
 from grader.text import integers
 
+_Choice = TypeVar("_Choice", bound=Enum)
+_SHOWN_CHARS = 60
 _QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-zA-Z]*)")
+
+
+def wrong(value: object, name: str, wanted: str) -> LabelError:
+    """Return the error that a field `name` does not hold what is wanted."""
+    shown = "null" if value is None else repr(value)
+    if len(shown) > _SHOWN_CHARS:
+        shown = f"{shown[: _SHOWN_CHARS - 3]}..."
+    return LabelError(f"{name} must be {wanted}, but is {shown}")
+
+
+def choice(kind: type[_Choice], value: object, name: str) -> _Choice:
+    """Return the member of an enumeration that a field `name` has the value of.
+
+    Raises:
+        LabelError: There is none.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        raise wrong(value, name, f"one of {', '.join(str(m.value) for m in kind)}") from None
 
 
 def text(row: Row, name: str) -> str:
@@ -24,7 +47,7 @@ def text(row: Row, name: str) -> str:
     """
     value = row.get(name)
     if not isinstance(value, str):
-        raise _wrong(name, value, "text")
+        raise wrong(value, name, "text")
     return clean(value)
 
 
@@ -56,7 +79,7 @@ def texts(row: Row, name: str) -> tuple[str, ...]:
     if value is None:
         return ()
     if not is_list(value) or not all(isinstance(item, str) for item in value):
-        raise _wrong(name, value, "a list of texts")
+        raise wrong(value, name, "a list of texts")
     return tuple(clean(item) for item in value)
 
 
@@ -68,7 +91,7 @@ def mapping(row: Row, name: str) -> Row:
     """
     value = structure(row.get(name), name)
     if not isinstance(value, Mapping):
-        raise _wrong(name, value, "an object")
+        raise wrong(value, name, "an object")
     return value
 
 
@@ -80,7 +103,7 @@ def items(row: Row, name: str) -> Sequence[object]:
     """
     value = structure(row.get(name), name)
     if not is_list(value):
-        raise _wrong(name, value, "a list")
+        raise wrong(value, name, "a list")
     return value
 
 
@@ -291,7 +314,7 @@ def _limit(
         if not 0 <= value * factor < 1e15:
             known = ", ".join(units)
             wanted = f"a number with a known unit ({known}), or one without: {bare}"
-            raise _wrong(match[0], row[match[0]], wanted)
+            raise wrong(row[match[0]], match[0], wanted)
         if value:
             return value * factor
     return 0.0
@@ -310,13 +333,3 @@ def _quantity(value: object) -> tuple[float, str]:
     if isinstance(value, int | float) and not isinstance(value, bool) and value < 1e18:
         return float(value), ""
     return math.nan, ""
-
-
-def _wrong(name: str, value: object, wanted: str) -> LabelError:
-    found = "nothing" if value is None else f"{type(value).__name__} {_short(value)}"
-    return LabelError(f"{name} must hold {wanted}, but holds {found}")
-
-
-def _short(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."

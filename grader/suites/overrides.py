@@ -1,10 +1,8 @@
 """Overrides what a format says about a suite: by a label's `suite` object, or by `--set`."""
 
-from collections.abc import Mapping
 from dataclasses import fields as record_fields
 from dataclasses import replace
-from enum import Enum
-from typing import Any, TypeVar
+from typing import Any
 
 from grader.model import (
     CallTests,
@@ -18,11 +16,9 @@ from grader.model import (
 from grader.model.errors import LabelError
 from grader.model.overrides import ExtractionRule
 from grader.suites.deciding import with_language
-from grader.suites.fields import limit_overrides, require_known
+from grader.suites.fields import choice, limit_overrides, mapping, require_known, wrong
 from grader.suites.format import Row
 from grader.suites.programs import read_checker, read_interactor
-
-_Choice = TypeVar("_Choice", bound=Enum)
 
 _TEXTS = ("entry_point", "image", "prelude", "prompt", "reference")
 KEYS = ("limits", "comparison", "interactor", "extraction", "language", *_TEXTS)
@@ -47,11 +43,11 @@ def override(suite: TestSuite, given: Row) -> TestSuite:
         if name in given:
             changes[name] = _text(given[name], name)
     if "extraction" in given:
-        changes["extraction"] = _choice(ExtractionRule, given["extraction"], "extraction")
+        changes["extraction"] = choice(ExtractionRule, given["extraction"], "extraction")
     if "limits" in given:
-        changes["limits"] = _limits(suite.limits, _mapping(given["limits"], "limits"))
+        changes["limits"] = _limits(suite.limits, mapping(given, "limits"))
     if "comparison" in given:
-        changes["tests"] = _compared(suite, _mapping(given["comparison"], "comparison"))
+        changes["tests"] = _compared(suite, mapping(given, "comparison"))
     if "interactor" in given:
         changes["tests"] = _interactive(suite, given)
     changed = replace(suite, **changes)
@@ -74,8 +70,7 @@ def _limits(limits: LimitOverrides, given: Row) -> LimitOverrides:
         kinds = int if whole else int | float
         if isinstance(value, bool) or not isinstance(value, kinds):
             unit = "a whole number" if whole else "a number of seconds"
-            message = f"limits.{name} must be {unit}, but is {value!r}"
-            raise LabelError(message)
+            raise wrong(value, f"limits.{name}", unit)
     return limits.override(limit_overrides(**given))
 
 
@@ -88,7 +83,7 @@ def _compared(suite: TestSuite, given: Row) -> StdinTests | CallTests:
     changes: dict[str, Any] = {}
     for name, value in given.items():
         if name == "comparator":
-            changes[name] = _choice(Comparator, value, "comparison.comparator")
+            changes[name] = choice(Comparator, value, "comparison.comparator")
         elif name == "checker":
             changes[name] = read_checker(value, "comparison.checker")
             changes.setdefault("comparator", Comparator.CHECKER)
@@ -114,29 +109,10 @@ def _number(kind: type, value: object, name: str) -> bool | float:
         and 0 <= value < float("inf")
     ):
         return float(value)
-    wanted = "true or false" if kind is bool else "a number from 0"
-    message = f"{name} must be {wanted}, but is {value!r}"
-    raise LabelError(message)
-
-
-def _choice(kind: type[_Choice], value: object, name: str) -> _Choice:
-    try:
-        return kind(value)
-    except ValueError:
-        known = ", ".join(str(member.value) for member in kind)
-        message = f"{name} must be one of {known}, but is {value!r}"
-        raise LabelError(message) from None
+    raise wrong(value, name, "true or false" if kind is bool else "a number from 0")
 
 
 def _text(value: object, name: str) -> str:
     if isinstance(value, str):
         return value
-    message = f"{name} must be text, but is {value!r}"
-    raise LabelError(message)
-
-
-def _mapping(value: object, name: str) -> Row:
-    if isinstance(value, Mapping):
-        return value
-    message = f"{name} must be an object, but is {value!r}"
-    raise LabelError(message)
+    raise wrong(value, name, "text")

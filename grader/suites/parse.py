@@ -154,8 +154,7 @@ def _parse_row(row: Row, problems: Problems | None, depth: int) -> TestSuite:
     if settings is None:
         return _read(row, problems, depth)
     if not isinstance(settings, Mapping):
-        message = f"suite must be an object of overrides, but is {type(settings).__name__}"
-        raise LabelError(message)
+        raise fields.wrong(settings, "suite", "an object of overrides")
     rest = {name: value for name, value in row.items() if name != "suite"}
     return override(_read(rest, problems, depth), settings)
 

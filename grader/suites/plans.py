@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from grader.config.rewards import RewardTask
 from grader.model.errors import LabelError
+from grader.suites.fields import wrong
 from grader.suites.plain import plain
 
 _MAX_PARTS = 16
@@ -173,6 +174,5 @@ def _weight(entry: Mapping[str, object]) -> float:
     weight = entry.get("weight", 1.0)
     is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
     if not is_number or not abs(weight) <= _MAX_WEIGHT:  # type: ignore[arg-type]
-        message = f"a weight must be a number up to {_MAX_WEIGHT:g}, but is {weight!r}"
-        raise LabelError(message)
+        raise wrong(weight, "a weight", f"a number up to {_MAX_WEIGHT:g}")
     return float(weight)  # type: ignore[arg-type]

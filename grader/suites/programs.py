@@ -7,7 +7,7 @@ from typing import Any
 from grader import languages
 from grader.model import Checker, CheckerKind, Interactor, SuiteFile
 from grader.model.errors import LabelError
-from grader.suites.fields import clean, require_known
+from grader.suites.fields import choice, clean, require_known, wrong
 from grader.suites.files import suite_files
 from grader.suites.source import defines, parse
 
@@ -46,18 +46,16 @@ def _read(given: object, name: str, function: str, parameters: str) -> dict[str,
             raise LabelError(message)
         return found
     if not isinstance(given, Mapping):
-        message = f"{name} must be source text or an object with a source, but is {given!r:.80}"
-        raise LabelError(message)
+        raise wrong(given, name, "source text or an object with a source")
     require_known(given, _KEYS, name)
     source = given.get("source")
     if not isinstance(source, str):
-        message = f"{name}.source must be text, but is {source!r}"
-        raise LabelError(message)
+        raise wrong(source, f"{name}.source", "text")
     language = _language(given, source, name)
     if (fenced := _FENCED.fullmatch(source)) is not None:
         source = fenced["source"] + "\n"
     usual = CheckerKind.FUNCTION if language == languages.PYTHON else CheckerKind.TESTLIB
-    kind = _kind(given.get("kind", usual), name)
+    kind = choice(CheckerKind, given.get("kind", usual), f"{name}.kind")
     if kind is CheckerKind.FUNCTION and language != languages.PYTHON:
         message = f"{name}.kind is function, but only Python has these, and not {language}"
         raise LabelError(message)
@@ -79,8 +77,7 @@ def _language(given: Mapping[str, object], source: str, name: str) -> str:
     if given.get("language") is not None:
         language = languages.named(given["language"])
         if language == languages.ANY:
-            message = f"{name}.language must be one language, but is {language!r}"
-            raise LabelError(message)
+            raise wrong(language, f"{name}.language", "one language")
         return language
     if (path := given.get("name")) is not None:
         found = languages.of_file(path) if isinstance(path, str) else None
@@ -99,8 +96,7 @@ def _files(given: object, name: str) -> tuple[SuiteFile, ...]:
     if given is None:
         return ()
     if not isinstance(given, Mapping):
-        message = f"{name} must be an object of texts by path, but is {given!r:.80}"
-        raise LabelError(message)
+        raise wrong(given, name, "an object of texts by path")
     return suite_files(given)
 
 
@@ -108,14 +104,5 @@ def _arguments(given: object, name: str) -> tuple[str, ...]:
     if given is None:
         return ()
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
-        message = f"{name} must be a list of texts, but is {given!r:.80}"
-        raise LabelError(message)
+        raise wrong(given, name, "a list of texts")
     return tuple(given)
-
-
-def _kind(value: object, name: str) -> CheckerKind:
-    try:
-        return CheckerKind(str(value))
-    except ValueError:
-        message = f"{name}.kind must be one of {', '.join(CheckerKind)}, but is {value!r}"
-        raise LabelError(message) from None

@@ -138,10 +138,10 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         pytest.param("bytes.jsonl", 3, "memory_bytes is 256; expected at least 1048576", id="MB"),
         pytest.param(
-            "unclear.jsonl", 3, "time_limit must hold a number with a known unit", id="no unit"
+            "unclear.jsonl", 3, "time_limit must be a number with a known unit", id="no unit"
         ),
-        pytest.param("fortnight.jsonl", 3, "but holds str '2 fortnights'", id="unit"),
-        pytest.param("kib.jsonl", 3, "memory_limit must hold a number with", id="kib"),
+        pytest.param("fortnight.jsonl", 3, "but is '2 fortnights'", id="unit"),
+        pytest.param("kib.jsonl", 3, "memory_limit must be a number with", id="kib"),
         pytest.param("checker.jsonl", 3, "the suite's checker failed: the code", id="checker"),
         pytest.param("suffix.jsonl", 3, "suffix: code ", id="suffix"),
         pytest.param("fortran.jsonl", 3, "the language 'fortran' is not graded", id="language"),

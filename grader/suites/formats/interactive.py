@@ -13,7 +13,6 @@ outputs, and the submission sees what the interactor prints. A case's `output` i
 from collections.abc import Mapping
 
 from grader.model import InteractiveTests, TestSuite
-from grader.model.errors import LabelError
 from grader.suites import fields, source
 from grader.suites.cases import Pair, pairs, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row, field_sets
@@ -74,8 +73,7 @@ def _pairs(row: Row) -> tuple[Pair, ...]:
 
 def _case(item: object) -> object:
     if not isinstance(item, Mapping):
-        message = f"a test case must be an object with an input, but is {item!r:.40}"
-        raise LabelError(message)
+        raise fields.wrong(item, "a test case", "an object with an input")
     return item if item.get("output") is not None else {**item, "output": ""}
 
 

@@ -103,16 +103,14 @@ def _cases(row: Row, name: str) -> Sequence[Any]:
     value = row.get(name)
     found = fields.structure(value, name) if value else []
     if not fields.is_list(found):
-        message = f"{name} must be a list, but is {found!r:.40}"
-        raise LabelError(message)
+        raise fields.wrong(found, name, "a list")
     return found
 
 
 def _is_call(item: Any) -> bool:
     testtype = item.get("testtype") if isinstance(item, Mapping) else None
     if testtype not in ("stdin", "functional"):
-        message = f"testtype must be stdin or functional, but is {testtype!r}"
-        raise LabelError(message)
+        raise fields.wrong(testtype, "testtype", "stdin or functional")
     return bool(testtype == "functional")
 
 

@@ -76,8 +76,7 @@ def read(row: Row) -> TestSuite:
     name, tests = fields.text(row, "name"), fields.text(row, "pytest")
     correct = fields.text(row, "correct")
     if not name.isidentifier():
-        message = f"name must be a module name, but is {name!r}"
-        raise LabelError(message)
+        raise fields.wrong(name, "name", "a module name")
     test_path = f"python_testcases/test_{name}.py"
     files = {
         "conftest.py": _CONFTEST,

@@ -214,8 +214,7 @@ def _names(holder: Row) -> list[str]:
     said = (holder.get("fn_name"), holder.get("func_name"), holder.get("test_case_function"), inner)
     for name in said:
         if name is not None and not isinstance(name, str):
-            message = f"fn_name must be text, but is {name!r:.60}"
-            raise LabelError(message)
+            raise fields.wrong(name, "fn_name", "text")
     return [name for name in said if isinstance(name, str) and name.lower() not in _NO_FUNCTION]
 
 

@@ -64,8 +64,7 @@ def _comparison(tests: Row) -> Comparison:
     if tolerance is None:
         return Comparison()
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float):
-        message = f"float_tol must be a number, but is {tolerance!r}"
-        raise LabelError(message)
+        raise fields.wrong(tolerance, "float_tol", "a number")
     return Comparison(
         comparator=Comparator.FLOATS, abs_tol=float(tolerance), rel_tol=float(tolerance)
     )

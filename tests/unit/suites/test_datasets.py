@@ -393,7 +393,7 @@ def test_memory_limits_are_read_by_name_and_unit(row: dict[str, object], size: i
     ],
 )
 def test_limit_without_a_clear_unit_is_refused(row: dict[str, object]) -> None:
-    with pytest.raises(LabelError, match="must hold a number with a known unit"):
+    with pytest.raises(LabelError, match="must be a number with a known unit"):
         limits(**row)
 
 

@@ -149,7 +149,7 @@ def test_limits_of_a_row_are_read(limits: dict[str, object], wanted: LimitOverri
 
 @pytest.mark.parametrize("limit", ["soon", "2 fortnights", -1, float("nan"), [1], True])
 def test_limit_that_is_not_a_number_is_refused(limit: object) -> None:
-    with pytest.raises(LabelError, match="time_limit must hold a number with a known unit"):
+    with pytest.raises(LabelError, match="time_limit must be a number with a known unit"):
         parse_label({"public_tests": {"input": ["1"], "output": ["1"]}, "time_limit": limit})
 
 

@@ -116,6 +116,13 @@ def test_broken_tests_are_a_suite_error_with_the_reason(label: object, message: 
         parse_label(label)
 
 
+def test_long_value_is_shown_in_part() -> None:
+    label = {"inputs": ["1"], "outputs": ["1"], "suite": {"limits": {"cpu_time_s": "9" * 100_000}}}
+    with pytest.raises(LabelError, match=r"cpu_time_s must be .*, but is '9+\.\.\.$") as found:
+        parse_label(label)
+    assert len(str(found.value)) < 200
+
+
 def test_short_label_resolves_through_the_problems() -> None:
     suite = parse_label('{"problem": "p0"}', problems=OneProblem())
     assert isinstance(suite.tests, StdinTests)
