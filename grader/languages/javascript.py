@@ -135,16 +135,25 @@ def types_of(code: str, function: str) -> tuple[list[str], str]:
     return _PARAMETER.findall(text), result[1] if result else ""
 
 
+_NAMELESS = re.compile(
+    r"\bexport\s+default\s+(?=(?:async\s*)?(?:\(|function\s*\(|\w+\s*=>)|class\s*\{)"
+)
+"""Matches what exports a function that has no name of its own."""
+
+
 def call(driver: CallDriver) -> str:
     """Read arguments, call the function and show what it returns, or what a promise resolves to."""
     types, result = types_of(driver.code, driver.function)
     called, holder = driver.function, driver.holder
+    code = _NAMELESS.sub(f"const {called} = ", driver.code)
+    if "require.main" in code:
+        code = f"require.main = undefined; {code}"  # the file is used like a module
     if holder is not None:
         called = f"({holder}.{called} ? {holder} : new {holder}()).{called}"
     elif re.search(r"\bexports\b", driver.code):
         exported = f"module.exports.{called} ?? module.exports"
         called = f'(typeof {called} === "undefined" ? {exported} : {called})'
-    return f"{lacking_nodes(driver.code, _NODES)}{driver.code}\n" + (
+    return f"{lacking_nodes(code, _NODES)}{code}\n" + (
         _CALL.replace("{call}", called)
         .replace("{mark}", driver.mark)
         .replace("{types}", json.dumps(types))

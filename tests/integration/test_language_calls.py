@@ -274,12 +274,104 @@ def test_values_of_kinds_that_json_lacks_arrive_and_come_back(
             "module.exports = function half(number) { return Math.floor(number / 2); };",
             id="function that a module is",
         ),
+        pytest.param(
+            "javascript",
+            "export default (number) => Math.floor(number / 2);",
+            id="exported function without a name",
+        ),
+        pytest.param(
+            "typescript",
+            "export default function (number: number): number { return Math.floor(number / 2); }",
+            id="the same in TypeScript",
+        ),
+        pytest.param(
+            "javascript",
+            "function half(number) { return Math.floor(number / 2); }\n"
+            "if (require.main === module) {\n"
+            "  console.log(half(+require('fs').readFileSync(0)));\n  process.exit(1);\n}",
+            id="beside a main program",
+        ),
+        pytest.param(
+            "rust",
+            "fn half(number: i32) -> Result<i32, String> { Ok(number / 2) }",
+            id="function that returns a Result",
+        ),
+        pytest.param(
+            "go",
+            "func half(number int) (int, error) { return number / 2, nil }",
+            id="function that returns an error, too",
+        ),
     ],
 )
 def test_function_is_found_wherever_the_answer_has_it(
     grader: Grader, language: str, code: str
 ) -> None:
     report = grade(grader, language, code, "half", [[5], [8]], [2, 4])
+    assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        pytest.param(
+            "go", 'func f(n int) (int, error) { return n, errors.New("it is odd") }', id="go"
+        ),
+        pytest.param(
+            "rust", 'fn f(_: i32) -> Result<i32, String> { Err("it is odd".into()) }', id="rust"
+        ),
+    ],
+)
+def test_error_that_a_function_returns_is_a_runtime_error(
+    grader: Grader, language: str, code: str
+) -> None:
+    if language == "go":
+        code = f'import "errors"\n{code}'
+    report = grade(grader, language, code, "f", [[5]], [5])
+    assert report.verdict == "runtime_error"
+    assert "it is odd" in report.feedback
+
+
+def test_several_results_are_a_list(grader: Grader) -> None:
+    code = "func halve(n int) (int, bool, []int) { return n / 2, n%2 == 0, []int{n} }"
+    report = grade(grader, "go", code, "halve", [[5]], [[2, False, [5]]])
+    assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        pytest.param(
+            "cpp",
+            "unordered_map<char, int> more(map<char, int> counts) {\n"
+            "  counts['\"']++;\n  return {counts.begin(), counts.end()};\n}",
+            id="cpp",
+        ),
+        pytest.param(
+            "java",
+            "Map<Character, Integer> more(Map<Character, Integer> counts) {\n"
+            "  counts.merge('\"', 1, Integer::sum);\n  return counts;\n}",
+            id="java",
+        ),
+        pytest.param(
+            "rust",
+            "use std::collections::HashMap;\n"
+            "fn more(mut counts: HashMap<char, i32>) -> HashMap<char, i32> {\n"
+            "    *counts.entry('\"').or_default() += 1;\n    counts\n}",
+            id="rust",
+        ),
+        pytest.param(
+            "go",
+            "func more(counts map[rune]int) map[byte]int {\n"
+            "\tall := map[byte]int{'\"': 1}\n"
+            "\tfor key, count := range counts { all[byte(key)] += count }\n\treturn all\n}",
+            id="go",
+        ),
+    ],
+)
+def test_characters_may_be_keys(grader: Grader, language: str, code: str) -> None:
+    inputs: list[object] = [[{"a": 1}], [{'"': 1, "\\": 2}]]
+    outputs: list[object] = [{"a": 1, '"': 1}, {'"': 2, "\\": 2}]
+    report = grade(grader, language, code, "more", inputs, outputs)
     assert report.verdict == "passed", report.feedback
 
 

@@ -220,6 +220,8 @@ template <class All, class... T> struct Fixed {
 };
 template <class A, class B> struct Plain<std::pair<A, B>> : Fixed<std::pair<A, B>, A, B> {};
 template <class... T> struct Plain<std::tuple<T...>> : Fixed<std::tuple<T...>, T...> {};
+template <class T>
+constexpr bool is_text = std::is_convertible_v<T, std::string_view> || std::is_same_v<T, char>;
 template <class A, class B> struct Plain<std::map<A, B>> {
     static std::map<A, B> read(Reader &in) {
         std::map<A, B> all;
@@ -228,8 +230,11 @@ template <class A, class B> struct Plain<std::map<A, B>> {
             if (!all.empty()) in.take(',');
             std::string key = in.quoted();
             in.take(':');
-            if constexpr (std::is_same_v<A, std::string>) all[key] = Plain<B>::read(in);
-            else { Reader inner{key}; all[Plain<A>::read(inner)] = Plain<B>::read(in); }
+            std::ostringstream text;
+            if constexpr (is_text<A>) show_text(text, key);
+            else text << key;
+            Reader inner{text.str()};
+            all[Plain<A>::read(inner)] = Plain<B>::read(in);
         }
         return all;
     }
@@ -240,7 +245,7 @@ template <class A, class B> struct Plain<std::map<A, B>> {
             if (!first) out << ',';
             first = false;
             std::ostringstream name;
-            if constexpr (std::is_same_v<A, std::string>) name << key;
+            if constexpr (is_text<A>) name << key;
             else Plain<A>::show(name, key);
             show_text(out, name.str());
             out << ':';

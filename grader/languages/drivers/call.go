@@ -42,7 +42,9 @@ func readForTests(to shown.Value, from interface{}) {
 			to.Set(shown.MakeMap(to.Type()))
 			for name, item := range all {
 				key, value := shown.New(to.Type().Key()).Elem(), shown.New(to.Type().Elem()).Elem()
-				if key.Kind() == shown.String {
+				// Only a key that is no number tells that int32 means a rune.
+				isText := key.Kind() == shown.String || key.Kind() == shown.Uint8
+				if isText || !shownjson.Valid([]byte(name)) {
 					readForTests(key, name)
 				} else {
 					readForTests(key, shownjson.Number(name))
@@ -150,15 +152,19 @@ func showForTests(value shown.Value) string {
 		}
 		return text + "]"
 	case shown.Map:
-		text := "{"
+		entries := "{"
 		for i, key := range value.MapKeys() {
 			if i > 0 {
-				text += ","
+				entries += ","
 			}
-			name, _ := shownjson.Marshal(shownfmt.Sprint(key))
-			text += string(name) + ":" + showForTests(value.MapIndex(key))
+			text := shownfmt.Sprint(key)
+			if key.Kind() == shown.Uint8 {
+				text = string(rune(key.Uint()))
+			}
+			name, _ := shownjson.Marshal(text)
+			entries += string(name) + ":" + showForTests(value.MapIndex(key))
 		}
-		return text + "}"
+		return entries + "}"
 	case shown.Uint8:
 		return showForTests(shown.ValueOf(string(rune(value.Uint()))))
 	case shown.Float32, shown.Float64:
@@ -191,9 +197,22 @@ func callForTests(mark string, called interface{}) {
 		values[i] = shown.New(function.Type().In(i)).Elem()
 		readForTests(values[i], each)
 	}
+	results := function.Call(values)
+	if last := len(results) - 1; last > 0 && function.Type().Out(last).String() == "error" {
+		if !results[last].IsNil() {
+			panic(results[last].Interface())
+		}
+		results = results[:last]
+	}
 	text := "null"
-	if results := function.Call(values); len(results) > 0 {
+	if len(results) == 1 {
 		text = showForTests(results[0])
+	} else if len(results) > 1 {
+		all := make([]interface{}, len(results))
+		for i, each := range results {
+			all[i] = each.Interface()
+		}
+		text = showForTests(shown.ValueOf(all))
 	}
 	shownfmt.Printf("\n%s 0 %s\n", mark, text)
 }

@@ -178,7 +178,7 @@ class MainForTests {
                 ? new TreeMap<>() : new HashMap<>();
             for (Map.Entry<?, ?> each : ((Map<?, ?>) value).entrySet()) {
                 Class<?> key = classOf(argument(type, 0));
-                Object named = key == String.class || key == Object.class
+                Object named = key == String.class || key == Character.class || key == Object.class
                     ? each.getKey() : new java.math.BigDecimal((String) each.getKey());
                 all.put(as(named, argument(type, 0)), as(each.getValue(), argument(type, 1)));
             }
