@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, fields, is_dataclass
+from enum import Enum
 from functools import cache
 from typing import Any, get_args
 
@@ -63,21 +64,39 @@ def declared(record: type) -> tuple[tuple[str, Any, Setting], ...]:
     return tuple(_declared(record, ""))
 
 
+@cache
+def _choices(record: type) -> tuple[tuple[str, frozenset[Enum]], ...]:
+    """Return the settings of a record that name one of several things, and these things."""
+    kinds = ((name, (kind, *get_args(kind))) for name, kind, _ in declared(record))
+    return tuple(
+        (name, frozenset(each))
+        for name, alternatives in kinds
+        for each in alternatives
+        if "." not in name and isinstance(each, type) and issubclass(each, Enum)
+    )
+
+
 def check_ranges(record: object, table: str = "") -> None:
-    """Check the ranges of a record's own settings, not of those in records inside it.
+    """Check the values of a record's own settings, not of those in records inside it.
 
     Args:
         record: A dataclass whose fields are declared by `Setting`.
         table: The first part of its settings' keys.
 
     Raises:
-        ConfigurationError: A number is out of its range.
+        ConfigurationError: A number is out of its range, or a name is unknown.
     """
     prefix = f"{table}." if table else ""
     kind: type = type(record)
     for name, _, setting in declared(kind):
         if "." not in name:
             setting.check(prefix + name, getattr(record, name))
+    for name, known in _choices(kind):
+        value = getattr(record, name)
+        if value is not None and value not in known:
+            expected = ", ".join(sorted(str(each.value) for each in known))
+            message = f"{prefix}{name} is {value!r}; expected one of {expected}"
+            raise ConfigurationError(message)
 
 
 def _declared(record: type, prefix: str) -> Iterator[tuple[str, Any, Setting]]:

@@ -3,8 +3,9 @@ import re
 import subprocess
 import sys
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,6 +14,7 @@ from grader.config.settings import SETTINGS, SandboxChoice, Settings
 from grader.model import Limits, MiB
 from grader.model.errors import ConfigurationError
 from grader.model.overrides import ExtractionRule
+from grader.model.setting import declared
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +38,10 @@ def with_value(key: str, value: Any) -> Settings:
     if table:
         changed = {table: replace(getattr(Settings(), table), **changed)}
     return replace(Settings(), **changed)
+
+
+def is_choice(kind: Any) -> bool:
+    return any(isinstance(k, type) and issubclass(k, Enum) for k in (kind, *get_args(kind)))
 
 
 NUMBERS = sorted(key for key in SETTINGS if type(value_of(Settings(), key)) in (int, float))
@@ -68,6 +74,16 @@ def test_number_out_of_its_range_is_refused(key: str) -> None:
 )
 def test_number_at_its_bound_is_accepted(key: str, bound: float) -> None:
     assert value_of(with_value(key, bound), key) == bound
+
+
+@pytest.mark.parametrize("key", sorted(k for k, kind, _ in declared(Settings) if is_choice(kind)))
+def test_unknown_name_is_refused(key: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"^{re.escape(key)} is 'isolate'; expected one"):
+        with_value(key, "isolate")
+
+
+def test_name_may_be_given_as_text() -> None:
+    assert with_value("require_integrity", "isolated").require_integrity is not None
 
 
 @pytest.mark.parametrize("key", NUMBERS)
