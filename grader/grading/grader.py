@@ -62,6 +62,9 @@ class Grader(FutureGrader):
         is_bulk: bool = False,  # noqa: ARG002
     ) -> ReportFuture:
         """Grade in one of this process's slots; see `FutureGrader.submit`."""
+        if not isinstance(submission, Submission):
+            message = f"expected a Submission, but found {type(submission).__name__}"
+            raise TypeError(message)
         future, handle = ReportFuture(), StopHandle()
         if timeout_s is not None:
             self._set_deadline(future, timeout_s)

@@ -326,3 +326,25 @@ class Submission:
     prompt: str = ""
     """The text that the model was given. If the completion begins with it, it is cut off."""
     rules: GradingRules = AS_SET
+
+    def __post_init__(self) -> None:
+        """Check the types, since a wrong one would look like a bug of ours when it is graded.
+
+        Raises:
+            TypeError: One is wrong.
+        """
+        for name, kind in _TYPES:
+            if not isinstance(value := getattr(self, name), kind):
+                message = (
+                    f"{name} of a submission must be {kind.__name__}, but is {type(value).__name__}"
+                )
+                raise TypeError(message)
+
+
+_TYPES = (
+    ("id", str),
+    ("completion", str),
+    ("suite", TestSuite),
+    ("prompt", str),
+    ("rules", GradingRules),
+)

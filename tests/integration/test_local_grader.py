@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,22 @@ def test_deadline_is_kept_and_frees_the_slot(grader: Grader) -> None:
     assert report.verdict is Verdict.INTERNAL_ERROR
     assert "within 1 s" in report.feedback
     assert grader.grade(make_submission(), timeout_s=20).verdict is Verdict.PASSED
+
+
+def test_what_is_no_submission_is_refused_at_once(grader: Grader) -> None:
+    odd: Any = "def f(): pass"
+    for grade in (grader.grade, lambda each: list(grader.as_completed([each]))):
+        with pytest.raises(TypeError, match="expected a Submission, but found str"):
+            grade(odd)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("id", 1), ("completion", None), ("suite", ["assert f()"]), ("prompt", []), ("rules", {})],
+)
+def test_field_of_another_type_is_refused_at_once(field: str, value: object) -> None:
+    with pytest.raises(TypeError, match=f"{field} of a submission must be .*, but is "):
+        replace(make_submission(), **{field: value})  # type: ignore[arg-type]
 
 
 def test_cancelled_future_frees_the_slot(grader: Grader) -> None:
