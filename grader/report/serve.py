@@ -16,6 +16,8 @@ from grader.report.document import Document
 from grader.report.pages import SERVED_HEADERS, assets
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.applications import Starlette
     from starlette.requests import Request
 
@@ -95,53 +97,46 @@ def make_app(document: Document, token: str | None) -> "Starlette":
         words = "Open the address that the command printed: it carries a token.\n"
         return respond(words, "text/plain", 401)
 
-    def show_page(request: "Request") -> Response:
-        refused = refusal(request)
-        if refused is not None:
-            return refused
+    def guarded(show: "Callable[[Request], Response]") -> "Callable[[Request], Response]":
+        def answer(request: "Request") -> Response:
+            try:
+                return refusal(request) or show(request)
+            except InputError:
+                return respond("The file has changed since it was read.\n", "text/plain", 409)
+
+        return answer
+
+    def show_page(_: "Request") -> Response:
         read_on()
         return respond(shown.page, "text/html; charset=utf-8")
 
-    def show_tables(request: "Request") -> Response:
-        return refusal(request) or respond(shown.tables, "application/json")
+    def show_tables(_: "Request") -> Response:
+        return respond(shown.tables, "application/json")
 
     def show_asset(request: "Request") -> Response:
         found = assets().get(request.path_params["name"])
         if found is None:
             return respond("There is no such file.\n", "text/plain", 404)
-        return refusal(request) or respond(found.text, found.content_type)
+        return respond(found.text, found.content_type)
 
     def show_sample(request: "Request") -> Response:
-        refused = refusal(request)
-        if refused is not None:
-            return refused
         entry = shown.entries.get(request.path_params["line"])
         if entry is None:
             return respond("There is no such row.\n", "text/plain", 404)
-        try:
-            return respond(shown.document.sample(entry), "text/html; charset=utf-8")
-        except InputError:
-            return respond("The file has changed since it was read.\n", "text/plain", 409)
+        return respond(shown.document.sample(entry), "text/html; charset=utf-8")
 
     def show_found(request: "Request") -> Response:
-        refused = refusal(request)
-        if refused is not None:
-            return refused
-        try:
-            lines = shown.document.lines_with(request.query_params.get("text", ""))
-        except InputError:
-            return respond("The file has changed since it was read.\n", "text/plain", 409)
+        lines = shown.document.lines_with(request.query_params.get("text", ""))
         return respond(json_bytes(lines), "application/json")
 
-    return Starlette(
-        routes=[
-            Route("/", show_page),
-            Route("/tables.json", show_tables),
-            Route("/static/{name}", show_asset),
-            Route("/found", show_found),
-            Route("/sample/{line:int}", show_sample),
-        ]
-    )
+    pages = {
+        "/": show_page,
+        "/tables.json": show_tables,
+        "/static/{name}": show_asset,
+        "/found": show_found,
+        "/sample/{line:int}": show_sample,
+    }
+    return Starlette(routes=[Route(path, guarded(show)) for path, show in pages.items()])
 
 
 def listen(host: str, port: int) -> socket.socket:
