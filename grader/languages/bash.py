@@ -356,6 +356,7 @@ def _refuse(text: str) -> NoReturn:
     refuse("a test cannot be split into a call and an expected value", text)
 
 
+_OWN_PATH, _RUN_PATH = r'"?\$\{?BASH_SOURCE(?:\[0\])?\}?"?', r'"?\$\{?0\}?"?'
 LANGUAGES = (
     Language(
         name="bash",
@@ -374,6 +375,10 @@ LANGUAGES = (
         exercises=read_bats,
         assertions=Assertions(comments=r"(?m:^)[ \t]*#[^\n]*", read=read_assertions),
         compile_words=_WORDS,
+        is_run=(
+            re.compile(rf"{_OWN_PATH}\s*==?\s*{_RUN_PATH}|{_RUN_PATH}\s*==?\s*{_OWN_PATH}"),
+            "-z loaded",
+        ),
         reads_input=re.compile(
             r"(?:^|[;|&({]|\b(?:while|until|if|do|IFS=\S*))[ \t]*(?:read|mapfile|readarray)\b"
             r"|/dev/stdin|\$\(cat\)"

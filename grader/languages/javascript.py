@@ -146,8 +146,6 @@ def call(driver: CallDriver) -> str:
     types, result = types_of(driver.code, driver.function)
     called, holder = driver.function, driver.holder
     code = _NAMELESS.sub(f"const {called} = ", driver.code)
-    if "require.main" in code:
-        code = f"require.main = undefined; {code}"  # the file is used like a module
     if holder is not None:
         called = f"({holder}.{called} ? {holder} : new {holder}()).{called}"
     elif re.search(r"\bexports\b", driver.code):
@@ -339,6 +337,10 @@ JAVASCRIPT = Language(
     compile_words=ErrorWords(
         message=re.compile(r"^(?P<message>\w*Error: .+)", re.MULTILINE),
         line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
+    ),
+    is_run=(
+        re.compile(r"\brequire\.main\s*===?\s*module\b|\bmodule\s*===?\s*require\.main\b"),
+        "false",
     ),
     reads_input=re.compile(r"\bprocess\.stdin\b|\breadFileSync\s*\(|\breadline\b|/dev/stdin"),
     runtime_words=ErrorWords(

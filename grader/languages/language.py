@@ -531,6 +531,9 @@ class Language:
     reads_input: re.Pattern[str] | None = None
     """Matches what reads standard input, in a language whose programs need no `main`. It tells a
     program from code that tests or explains it."""
+    is_run: tuple[re.Pattern[str], str] | None = None
+    """Matches the condition by which a script tells that it is run, and not loaded by another, and
+    one that never holds."""
     time_factor: float = 1.0
     """The factor by which time limits are multiplied; 1 for languages about as fast as C."""
     start_up_s: float = 0.0
@@ -556,6 +559,13 @@ class Language:
     def names(self) -> frozenset[str]:
         """Its name and aliases, in lower case."""
         return self.aliases | {self.name}
+
+    def as_library(self, code: str) -> str:
+        """Return the code of a script so that it takes itself for loaded, and not for run."""
+        if self.is_run is None:
+            return code
+        condition, never = self.is_run
+        return condition.sub(lambda _: never, code)
 
     def limits(self, limits: Limits) -> Limits:
         """Return the limits of a run in this language; `limits` are those of one in C."""

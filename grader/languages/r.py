@@ -121,6 +121,7 @@ LANGUAGES = (
             message=re.compile(r"solution\.R:\d+:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.R:(?P<line>\d+):\d+: "),
         ),
+        is_run=(re.compile(r"!\s*interactive\(\)|\bsys\.nframe\(\)\s*==\s*0L?"), "FALSE"),
         reads_input=re.compile(r"\bstdin\b|\breadLines\s*\(|\bscan\s*\("),
         runtime_words=ErrorWords(
             message=re.compile(r"^Error(?: in [^\n]{1,300}? : \s*|: )(?P<message>.+)", re.MULTILINE)

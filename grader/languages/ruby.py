@@ -221,6 +221,12 @@ LANGUAGES = (
             message=re.compile(r"solution\.rb:\d+: (?P<message>.+)"),
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),
         ),
+        is_run=(
+            re.compile(
+                r"__FILE__\s*==\s*\$(?:0|PROGRAM_NAME)|\$(?:0|PROGRAM_NAME)\s*==\s*__FILE__"
+            ),
+            "false",
+        ),
         reads_input=re.compile(r"\b(?:gets|readlines?|each_line|STDIN|ARGF)\b|\$(?:stdin\b|<)"),
         runtime_words=ErrorWords(
             # The files of the submission, and none of Ruby's own.

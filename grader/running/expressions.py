@@ -60,7 +60,7 @@ def _graded(task: Task, tests: ExpressionTests, slot: Slot, references: Referenc
     expected = _expected(task, tests, language, slot, references)
     mark = secrets.token_hex(8)
     parts = _beside(task, tests, language, task.code)
-    values = _values(task, tests, mark, code=parts.code)
+    values = _values(task, tests, mark, code=language.as_library(parts.code))
     outcome = _run(task, language, values, slot, parts)
     cases, told = tests.cases, _told(outcome, language, tests, values)
     if outcome.index == COMPILING:

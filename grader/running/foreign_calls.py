@@ -53,7 +53,8 @@ def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
     mark = secrets.token_hex(8)
     count = len(tests.cases[0].args)
     parts = parts_of(task.code, language, tests.entry_point)
-    driver = languages.call_driver(parts.code, tests.entry_point, count, mark)
+    code = language.as_library(parts.code)
+    driver = languages.call_driver(code, tests.entry_point, count, mark)
     runs = tuple(_arguments(case) for case in tests.cases)
     batch = stdin_batch(task, runs, source=replace(parts, code=language.call(driver)))
 

@@ -210,6 +210,24 @@ def test_answer_in_java_may_have_a_class_as_the_tests_have(grader: Grader) -> No
     assert report.verdict == "passed", report.feedback
 
 
+RUN = {
+    "bash": 'if [[ "${BASH_SOURCE[0]}" == "${0}" ]]; then\n  exit 3\nfi',
+    "javascript": "if (require.main === module) {\n  process.exit(3);\n}",
+    "perl": "exit 3 unless caller;",
+    "r": "if (sys.nframe() == 0 && !interactive()) {\n  quit(status = 3)\n}",
+    "ruby": "if __FILE__ == $0\n  exit 3\nend",
+}
+"""What scripts do only if they are run and not loaded."""
+
+
+@pytest.mark.parametrize("language", RUN)
+def test_main_program_of_a_script_is_not_run(grader: Grader, language: str) -> None:
+    solution = LABELS[language]["canonical_solution"]
+    code = f"{parse_label(LABELS[language]).prompt}{solution}\n\n{RUN[language]}"
+    report = grade(grader, language, code)
+    assert report.verdict == "passed", report.feedback
+
+
 BARE = {
     "csharp": "using System;\nusing System.Linq;\n\n"
     "static List<double> twice(List<double> n)\n{\n"
