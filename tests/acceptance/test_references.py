@@ -225,6 +225,22 @@ REFERENCES = (
         },
         docker=20,
     ),
+    References(
+        file="bigcodebench_sandboxfusion20.jsonl",
+        passed=6,
+        lacking={
+            "bs4": _bigcodebench("1008 1013"),
+            "lxml": _bigcodebench("1003"),
+            "matplotlib": _bigcodebench("100 101 1001 1002 1004 1011 1014"),
+            "PIL": _bigcodebench("1010"),
+        },
+        broken={
+            "BigCodeBench/1005": "test_extraction_path_already_exists: AssertionError: 'URL Error",
+            "BigCodeBench/1006": "test_valid_zip_url: AssertionError: False is not true",
+            "BigCodeBench/1012": "Max retries exceeded with url",
+        },
+        docker=20,
+    ),
 )
 
 
