@@ -36,6 +36,8 @@ _READS = re.compile(
     r"\b(?:raw_input|input|stdin)\b(?!\s*=)|\bopen\s*\(\s*0|\bfileinput\b|\bos\.read\b"
 )
 _PRINTS = re.compile(r"\bprint\b|\bstdout\b|\bos\.write\b")
+_FENCE_OR_TAG = re.compile(r"\s*[`<]")
+"""No code begins so, but most answers do. The parser takes as long for them as for code."""
 
 
 class Syntax(Enum):
@@ -187,6 +189,9 @@ class SourceReader:
 
 
 def _parse(code: str) -> SourceReading:
+    if (opening := _FENCE_OR_TAG.match(code)) is not None:
+        line = opening[0].count("\n") + 1
+        return SourceReading(code=code, syntax=Syntax.BROKEN, error_line=line)
     try:
         tree = parse(code)
     except SyntaxError as error:

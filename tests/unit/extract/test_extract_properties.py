@@ -259,3 +259,11 @@ def test_reader_drops_prose_and_broken_code_only_when_told(
 ) -> None:
     reading = SourceReader().read_leading(f"{F}\n\ny = 2\n{tail}", drop_code=drop_code)
     assert (len(reading.tree.body) if reading.tree else None) == statements
+
+
+@pytest.mark.parametrize("opening", ["```python\n", "<think>\n", "  <answer>\n"])
+def test_no_code_begins_with_a_fence_or_tag(opening: str) -> None:
+    """Whatever comes then is not parsed. The parser would name an error further down here."""
+    reading = SourceReader().read(f"\n{opening}x = 1\ny = '''\n")
+    assert reading.syntax is Syntax.BROKEN
+    assert reading.error_line == 2
