@@ -106,7 +106,11 @@ def call_driver(code: str, entry_point: str, arguments: int, mark: str) -> CallD
     holder, _, function = entry_point.rpartition(".")
     holder = holder or "Solution"
     spellings = (each for each in spelled(function) if re.search(rf"\b{re.escape(each)}\b", code))
-    has_holder = re.search(rf"\b(?:class|struct|impl|type)\s+{re.escape(holder)}\b", code)
+    has_holder = re.search(
+        rf"\b(?:class|struct|impl|type|function)\s+{re.escape(holder)}\b"
+        rf"|\b(?:const|let|var)\s+{re.escape(holder)}\s*=",
+        code,
+    )
     return CallDriver(
         code=code,
         holder=holder if has_holder else None,

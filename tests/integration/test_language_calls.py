@@ -276,6 +276,13 @@ def test_values_of_kinds_that_json_lacks_arrive_and_come_back(
         ),
         pytest.param(
             "javascript",
+            "var Solution = function () { this.by = 2; };\n"
+            "Solution.prototype.half = function (number) {\n"
+            "  return Math.floor(number / this.by);\n};",
+            id="method of a prototype",
+        ),
+        pytest.param(
+            "javascript",
             "export default (number) => Math.floor(number / 2);",
             id="exported function without a name",
         ),
