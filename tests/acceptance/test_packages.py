@@ -30,6 +30,8 @@ DIFFERING = {
     },
 }
 """Programs whose verdict is not that of their folder, by the file and the name of the package."""
+BY_CHANCE = {"submissions/run_time_error/memory_limit.cc"}
+"""Programs of these packages that get the verdict of their folder in some runs only."""
 
 
 def write(files: dict[str, str], folder: Path) -> None:
@@ -55,7 +57,8 @@ def test_programs_get_the_verdicts_of_their_folders(
             need_in(grader, each.language)
     read = with_time_limit(read, grader, LimitOverrides())
     found = check_submissions(read, grader, LimitOverrides())
-    assert {each.submission.path for each in found if each.agrees is False} == DIFFERING[package]
+    differing = {each.submission.path for each in found if each.agrees is False}
+    assert differing - BY_CHANCE == DIFFERING[package]
     assert [each.feedback for each in found if each.report and not each.report.graded] == []
     assert any(each.agrees for each in found)
 
