@@ -15,9 +15,10 @@ from grader.model.errors import SuiteError
 from grader.model.verdict import Integrity, Verdict
 from grader.running.confirmed import confirm
 from grader.running.references import References
-from grader.running.suite_run import SuiteRun, run_apart, run_together
+from grader.running.suite_run import SuiteRun, run_apart, run_together, tests_of
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
+from grader.source.by_value import find_apart
 from grader.text.inert import inert
 
 _REASON_CHARS = 300
@@ -42,7 +43,8 @@ def run_judged(task: Task, slot: Slot, references: References) -> Graded:
     elif task.require is Integrity.SPLIT:
         return _not_apart(ran)
     else:
-        graded = confirm(task, slot, references, by_choice=ran is not None)
+        by_choice = find_apart(tests_of(task)) is not None
+        graded = confirm(task, slot, references, by_choice=by_choice)
     if any(case.verdict is not Verdict.PASSED for case in graded.cases):
         references.require_sound(
             task.suite,

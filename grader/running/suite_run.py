@@ -8,12 +8,12 @@ from grader.judging import verdicts
 from grader.judging.pytest_run import shown_id
 from grader.judging.report import CaseEvent, ReadRun, read_run
 from grader.model import CaseResult, PytestTests, ScriptTests
-from grader.model.verdict import Verdict
+from grader.model.verdict import Integrity, Verdict
 from grader.running.task import Task, require_cases
 from grader.sandbox import payload
 from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.payload import Apart
-from grader.source.by_value import find_apart
+from grader.source.by_value import find_apart, may_ask_for_callers
 from grader.source.staying import leaves_nothing
 from grader.source.swallowing import CAUGHT, catches_failures
 from grader.source.trees import script_trees
@@ -70,10 +70,16 @@ def tests_of(task: Task) -> ScriptTests | PytestTests:
 
 
 def run_apart(task: Task, slot: Slot) -> SuiteRun | None:
-    """Run a suite apart from the submission; None if the suite needs more than plain data."""
+    """Run a suite apart from the submission, if only plain data has to cross; else return None.
+
+    A submission may ask which function called it. Apart from the tests, the harness does.
+    """
     tests = tests_of(task)
     apart = find_apart(tests)
-    return None if apart is None else _run(task, slot, tests, apart)
+    must_be = task.require is Integrity.SPLIT
+    if apart is None or (may_ask_for_callers(task.code) and not must_be):
+        return None
+    return _run(task, slot, tests, apart)
 
 
 def run_together(task: Task, slot: Slot, twin: ScriptTests | PytestTests | None = None) -> SuiteRun:

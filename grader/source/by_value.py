@@ -64,6 +64,9 @@ class _NotAllowed(Exception):
 _STARTS_TESTS = ("unittest", "main")
 """Allowed only in code that does not run, since it calls any function that a text names."""
 
+_OF_FRAMES = re.compile(
+    r"\b(?:_getframe|currentframe|f_back|extract_stack|walk_stack|format_stack|inspect\.stack)\b"
+)
 _OTHER_ENCODING = re.compile(rb"coding[:=][ \t]*(?!utf-?8)[^ \t]", re.IGNORECASE)
 
 _Loop = frozenset[str] | None
@@ -92,6 +95,11 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
         return _Reading(found, solution=solution).apart() if len(found) == len(trees) else None
     except (SuiteError, _NotAllowed, RecursionError):
         return None  # source that does not parse is refused elsewhere
+
+
+def may_ask_for_callers(code: str) -> bool:
+    """Tell whether a submission may look at the frames above its own: the harness's, if apart."""
+    return _OF_FRAMES.search(code) is not None
 
 
 def _is_utf8(source: bytes) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from random import Random
 
-from grader.twins.decoys import Pool, decoys, parsed, steps_from
+from grader.twins.decoys import Pool, decoys, parsed, starts_from, steps_from
 from grader.twins.found import Found
 from grader.twins.literals import Place
 from grader.twins.mentions import Mentions
@@ -18,6 +18,9 @@ from grader.twins.values import Tolerance, Values, apart
 
 _LEAVES_A_SITE = 4
 _TRIES = 24
+_CLOSE = 2
+"""How close values are that are used only if there are no others."""
+_ENOUGH_OTHERS = 5
 _JOINT_CHANGES = 8
 _JOINT_TRIES = 24
 _JOINT_LEAVES = 60
@@ -183,9 +186,12 @@ def _may_differ(leaf: ast.expr, other: ast.expr, tolerance: Tolerance, names: Na
 def joint_changes(
     found: Found, pool: Pool, rng: Random
 ) -> Iterator[tuple[SuiteSource, list[tuple[Edit, ...]], bool]]:
-    """Yield sources with changes of most literals of an expectation together."""
+    """Yield sources with changes of most literals of an expectation together.
+
+    There are none if the objects that a test makes may honestly equal what a change expects.
+    """
     expectation = found.expectation
-    if expectation.expected is None:
+    if expectation.expected is None or found.tests_equality:
         return
     env = expectation.reached.env
     values = Values(found.names, env)
@@ -235,35 +241,46 @@ def _joint_others(
     text = source.text(start, end)
     values = Values(found.names, found.expectation.reached.env)
     before = values.of(leaf)
-    others: list[tuple[Edit, ast.expr]] = []
-    coarse: list[tuple[Edit, ast.expr]] = []
+    others: dict[int, list[tuple[Edit, ast.expr]]] = {}
     texts = list(islice(decoys(leaf, text, pool, rng), _TRIES))
     if type(before) is int:
         texts += steps_from(before, text)
-    for other in texts:
+    if type(before) is str:
+        texts += starts_from(text, rng)
+    for other in dict.fromkeys(texts):
         tree = parsed(other)
         edit = Edit(start=start, end=end, text=other)
         if tree is None or _lines(other) != _lines(text):
             continue
         after = values.of(tree)
         if apart(before, after, found.expectation.tolerance):
-            (others if _is_coarsely_apart(before, after) else coarse).append((edit, tree))
-    return others or coarse
+            others.setdefault(_closeness(before, after), []).append((edit, tree))
+    chosen: list[tuple[Edit, ast.expr]] = []
+    for closeness in sorted(others):
+        if len(chosen) < (1 if closeness == _CLOSE else _ENOUGH_OTHERS):
+            chosen += others[closeness]
+    return chosen
 
 
-def _is_coarsely_apart(one: object, other: object) -> bool:
-    """Tell whether values differ so much that hardly any equality ignores it.
+def _closeness(one: object, other: object) -> int:
+    """Return how likely an equality is that ignores the difference of two values, from 0 on.
 
-    Integers must differ by more than a fifth and by a number without factors up to 7, and texts in
-    letters.
+    Integers should differ by more than half and by a number without factors up to 7, the other
+    being nearer to 0, since a class may saturate. Texts should differ in letters, and as early as
+    in the first.
     """
     match one, other:
         case int(), int():
-            return math.gcd(one - other, 2 * 3 * 5 * 7) == 1 and 5 * abs(one - other) > abs(one)
+            difference = abs(one - other)
+            if math.gcd(difference, 2 * 3 * 5 * 7) != 1 or 2 * difference <= abs(one):
+                return _CLOSE
+            return 0 if one == 0 < other or 0 <= other * (1 if one > 0 else -1) < abs(one) else 1
         case str(), str():
-            return _letters(one) != _letters(other)
+            if _letters(one) == _letters(other):
+                return _CLOSE
+            return 1 if _letters(one)[:1] == _letters(other)[:1] else 0
         case _:
-            return True
+            return 0
 
 
 def _letters(text: str) -> str:

@@ -18,12 +18,13 @@ def strict_comparison(
     containers: bool,
     libraries: Collection[str],
     own_modules: Collection[str],
+    own_classes: Collection[str],
 ) -> Callable[..., Any]:
     """Return a function that compares two values and notices one that equals most others.
 
     Args:
         secret: The message of the error that is raised then.
-        others: Each makes another value of one. The first makes a new function.
+        others: Each makes another value of one. The first makes a new object.
         turns: How many of the others are met before the comparison itself, the rest after it; one
             number for each comparison, in turn.
         most: How often each comparison of the source is strict. After that it is made as usual.
@@ -31,8 +32,11 @@ def strict_comparison(
         containers: Whether a value that is no list or tuple must not contain others either.
         libraries: Modules whose objects may honestly equal many values.
         own_modules: The suite's own modules of which the same is true.
+        own_classes: The suite's own classes of which it is true, if it shares a namespace with the
+            submission.
     """
     made: dict[int, int] = {}
+    class_of = (0).__class__.__class__  # not `.__class__`, about which an object may lie
     list_class, tuple_class, dict_class = [0].__class__, (0,).__class__, {0: 0}.__class__
     bool_class, int_class = (not 0).__class__, (0).__class__
 
@@ -41,9 +45,11 @@ def strict_comparison(
         pending = [value]
         try:
             for each in pending:
-                kind = each.__class__
+                kind = class_of(each)
                 module = kind.__module__
                 if module in own_modules or (module[:8] == "_pytest." and "_pytest" in libraries):
+                    return True
+                if kind.__name__ in own_classes and here.get(kind.__name__) is kind:
                     return True
                 if module in libraries:
                     place = __import__("sys").modules.get(module)
@@ -57,9 +63,11 @@ def strict_comparison(
             pass
         return False
 
+    here = is_loose.__globals__
+
     def is_answer(result: Any) -> bool:
         """Tell whether a comparison gave a truth value, and not for example a query's condition."""
-        return result.__class__ in (bool_class, int_class)
+        return class_of(result) in (bool_class, int_class)
 
     def compare(left: Any, right: Any, operator: str) -> Any:
         if "in" in operator:
@@ -70,10 +78,10 @@ def strict_comparison(
         left: Any, right: Any, operator: str, loose: Collection[bool]
     ) -> Sequence[Callable[[Any], Any]]:
         if "in" in operator:
-            if not [each for each in right.__class__.__mro__ if "__contains__" in each.__dict__]:
+            if not [each for each in class_of(right).__mro__ if "__contains__" in each.__dict__]:
                 return []  # the comparison itself uses up an iterator
             return [others[0]] * len(others)
-        if [v for v in (left, right) if v.__class__ in (list_class, tuple_class) and not v]:
+        if [v for v in (left, right) if class_of(v) in (list_class, tuple_class) and not v]:
             return []  # a value without items may honestly equal one with some
         return [others[0]] * len(others) if any(loose) else others
 
@@ -100,10 +108,10 @@ def strict_comparison(
                 return True
 
         def meet(other: Callable[[Any], Any]) -> None:
-            for side, is_meant in enumerate(loose):
+            for side in (0, 1):
                 is_left = is_in == (side == 0)
-                is_container = is_in and right.__class__ not in (list_class, tuple_class)
-                if is_meant or (is_container and not containers):
+                is_container = is_in and class_of(right) not in (list_class, tuple_class)
+                if loose[is_left] or (is_container and not containers):
                     continue  # it may honestly equal or contain many values
                 try:
                     one, two = (other(left), right) if is_left else (left, other(right))
@@ -114,7 +122,7 @@ def strict_comparison(
         further = other_values(left, right, operator, loose)
         for other in further[:before]:
             meet(other)
-            # What equals a new function may equal just that from now on.
+            # What equals a new object may equal just that from now on.
             assert other is not others[0] or met == [0, 0], secret  # noqa: S101
         try:
             result = compare(left, right, operator)

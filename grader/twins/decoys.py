@@ -106,8 +106,9 @@ def decoys(node: ast.expr, text: str, pool: Pool, rng: Random) -> Iterator[str]:
                 yield from rng.sample(USUAL_TYPES, len(USUAL_TYPES))
             yield from pool.like(kind_of(node) or "", rng, 3)
         case None if isinstance(node, ast.Constant):
-            yield from pool.like("int", rng, 2)
-            yield from rng.sample(["0", "1", "False"], 3)
+            # Not 0, since an object may stand for nothing and equal whatever is false.
+            yield from (text for text in pool.like("int", rng, 3) if text != "0")
+            yield from rng.sample(["1", "2", "True"], 3)
         case _:
             yield from _filled(node, pool, rng)
 
@@ -152,10 +153,19 @@ def _ints(value: int, text: str, rng: Random) -> Iterator[str]:
 
 
 def steps_from(value: int, text: str) -> Iterator[str]:
-    """Yield integers that differ by more than a fifth, and not by a multiple of a small number."""
-    size = 1 + abs(value) // 4
-    large = next(n for n in itertools.count(size) if math.gcd(n, 2 * 3 * 5 * 7) == 1)
-    return (_written(value + step, text) for step in (large, -large, 11 * large, 13 * large))
+    """Yield integers that differ by more than half, and not by a multiple of a small number."""
+    sizes = (n for n in itertools.count(1 + abs(value) // 2) if math.gcd(n, 2 * 3 * 5 * 7) == 1)
+    for size in itertools.islice(sizes, 6):
+        yield from (_written(value + step, text) for step in (size, -size))
+
+
+def starts_from(text: str, rng: Random) -> Iterator[str]:
+    """Yield texts whose first letter or digit is another."""
+    for match in itertools.islice(_matches(re.compile(r"[A-Za-z0-9]"), text), 1):
+        for new in rng.sample("123456789" if match[0].isdigit() else _CONSONANTS, 7):
+            if new != match[0].lower():
+                new = new.upper() if match[0].isupper() else new
+                yield text[: match.start()] + new + text[match.end() :]
 
 
 def _written(value: int, like: str) -> str:
@@ -300,7 +310,7 @@ def _filled(node: ast.expr, pool: Pool, rng: Random) -> Iterator[str]:
     """Yield displays with items, to replace an empty one."""
     kind = kind_of(node) or ""
     for text in pool.like(kind, rng, 4):
-        if len(text) > 2 and len(text) < 40:
+        if 2 < len(text) < 40 and not _has_names(text):
             yield text
     items = [*pool.like("int", rng, 1), *pool.like("str", rng, 1), "0", "1", "2"]
     item = rng.choice(items)
@@ -313,6 +323,12 @@ def _filled(node: ast.expr, pool: Pool, rng: Random) -> Iterator[str]:
             yield f"{{{item}: {rng.choice(items)}}}"
         case _:
             pass
+
+
+def _has_names(text: str) -> bool:
+    """Tell whether an expression has names, which may mean nothing elsewhere in the suite."""
+    tree = parsed(text)
+    return tree is None or any(isinstance(node, ast.Name) for node in ast.walk(tree))
 
 
 def parsed(text: str) -> ast.expr | None:

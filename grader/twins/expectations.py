@@ -482,7 +482,12 @@ class ExpectationReader:
             return ()
         found = []
         fixtures = [side for side in (right, left) if self._has_unknown_fixture(side)]
-        for side in own or fixtures or (right, left):
+        unknown = [
+            side
+            for side, other in ((right, left), (left, right))
+            if not self._names.is_imported(other)
+        ]
+        for side in own or fixtures or unknown:
             if self._source.holds(side):
                 start, end = self._source.span(side)
                 for _ in range(_OTHER_VALUES):

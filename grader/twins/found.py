@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from grader.source.names import Function
 from grader.twins.cases import CaseKey
+from grader.twins.equality import tests_equality
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.names import Names
 from grader.twins.source import Edit, SuiteSource
@@ -37,6 +38,14 @@ class Found:
     """The cases that depend on what is outside these parameters."""
     shared: "tuple[Shared, ...]" = ()
     """What its module has for several tests."""
+
+    @property
+    def tests_equality(self) -> bool:
+        """Whether the expectation is about nothing but the equality of objects that it makes."""
+        asked, expected = self.expectation.asked, self.expectation.expected
+        if asked is None or expected is None:
+            return False
+        return tests_equality(asked, expected, self.expectation.reached.source.tree)
 
     def owns(self, source: SuiteSource, change: Iterable[Edit]) -> bool:
         """Tell whether no other case depends on the text that edits replace."""

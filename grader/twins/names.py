@@ -30,11 +30,14 @@ class Names:
         self.own_modules = own_modules
         self._own: set[str] = set() if others is None else set(others._own)
         self._origins: dict[str, str] = {} if others is None else dict(others._origins)
+        self._imported: set[str] = set() if others is None else set(others._imported)
         for source in sources:
             for node in source.nodes:
                 self._read(node)
 
     def _read(self, node: ast.AST) -> None:
+        if isinstance(node, ast.alias):
+            self._imported.add(node.asname or node.name.partition(".")[0])
         match node:
             case ast.Import(names=names):
                 for alias in names:
@@ -53,6 +56,16 @@ class Names:
                 self._own.add(name)
             case _:
                 pass
+
+    def is_imported(self, node: ast.expr) -> bool:
+        """Tell whether an expression is an object that a module has, which is not just made."""
+        match node:
+            case ast.Name(id=name):
+                return name in self._imported
+            case ast.Attribute(value=inner):
+                return self.is_imported(inner)
+            case _:
+                return False
 
     def builtin(self, node: ast.expr) -> str | None:
         """Return the name of the builtin that an expression means, or None."""
@@ -78,6 +91,11 @@ class Names:
                 return None if found is None else f"{found}.{name}"
             case _:
                 return None
+
+
+def makes_object(node: ast.AST) -> bool:
+    """Tell whether an expression calls a class, to go by its name."""
+    return isinstance(node, ast.Call) and call_name(node.func)[:1].isupper()
 
 
 def call_name(expression: ast.expr) -> str:

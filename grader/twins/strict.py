@@ -3,7 +3,7 @@
 import ast
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from random import Random
@@ -13,7 +13,8 @@ from grader.source.names import module_name
 from grader.source.syntax import UNPARSABLE, parse
 from grader.source.trees import module_tree
 from grader.twins.comparison import strict_comparison
-from grader.twins.computed import other_value
+from grader.twins.computed import EQUAL_TO_NOTHING, other_value
+from grader.twins.equality import tests_equality
 from grader.twins.values import Tolerance
 
 
@@ -36,12 +37,12 @@ def with_strict_comparisons(
         it was disturbed by the further comparisons, which may for example use up an iterator.
     """
     secret, name = f"{rng.getrandbits(64):x}", f"_compared_{rng.getrandbits(48):x}"
-    changed = (other_value(rng, *[_FAR][: n % 2]) for n in range(1, _DECOYS))
-    others = ["lambda v: lambda: 0", *(f"lambda v: {a}v{b}" for a, b in changed)]
-    turns = [rng.randint(0, _DECOYS) for _ in range(_TURNS)]
+    changed = [other_value(rng), other_value(rng, _FAR), other_value(rng, _FAR, "-")]
+    others = [f"lambda v: {EQUAL_TO_NOTHING}", *(f"lambda v: {a}v{b}" for a, b in changed)]
+    turns = [byte % (len(others) + 1) for byte in rng.randbytes(_TURNS)]
     made = (
         f"{_NAME}({secret!r}, [{', '.join(others)}], {turns}, {_MOST}, {_MOST_ITEMS}, "
-        f"{containers}, *{_loose_modules(tests)!r})"
+        f"{containers}, *{_loose(tests)!r})"
     )
     definition = f"{_function()}\n{_NAME} = {made}"
 
@@ -63,8 +64,6 @@ _ASSERTIONS = {
 _ON_PURPOSE = {"unittest.mock": "ANY", "_pytest": "approx"}
 """Modules with objects that equal many values, and how a suite that wants these names them."""
 _FAR = Tolerance(absolute=1.0, relative=0.125)
-_DECOYS = 4
-"""Other values that each value is compared with, before or after the comparison itself."""
 _TURNS = 97
 _MOST = 300
 """How often each comparison is strict; those of a long loop would take too long."""
@@ -108,13 +107,18 @@ def _prepared(source: str) -> _Prepared:
 
 
 @lru_cache(maxsize=64)
-def _loose_modules(tests: ScriptTests | PytestTests) -> tuple[list[str], list[str]]:
-    """Return the modules of libraries, and of a suite, whose objects may equal many values."""
+def _loose(tests: ScriptTests | PytestTests) -> tuple[list[str], list[str], list[str]]:
+    """Return what defines objects that may equal many values, since a suite has or uses them.
+
+    That is the modules of libraries, the suite's own, and the classes in the namespace that it
+    shares with the submission.
+    """
     if isinstance(tests, ScriptTests):
-        return sorted(_libraries([tests.setup, *(case.source for case in tests.cases)])), []
+        own = [tests.setup, *(case.source for case in tests.cases)]
+        return sorted(_libraries(own)), [], sorted(_classes_with_equality(own))
     solution = module_name(tests.solution_path).rpartition(".")[2]
     sources = {file.path: file.content.decode("utf-8", "replace") for file in _files(tests)}
-    return sorted(_libraries(sources.values(), solution)), sorted(_own_modules(sources))
+    return sorted(_libraries(sources.values(), solution)), sorted(_own_modules(sources)), []
 
 
 def _with_sources(
@@ -145,6 +149,7 @@ class _Strict(ast.NodeTransformer):
     def __init__(self) -> None:
         """Start a suite."""
         self._conditions: set[ast.expr] = set()
+        self._left_as_they_are: set[ast.AST] = set()
         self._calls = 0
 
     def source(self, source: str) -> str:
@@ -152,6 +157,11 @@ class _Strict(ast.NodeTransformer):
         try:
             tree = parse(source)
             self._conditions = {each for node in ast.walk(tree) for each in _conditions(node)}
+            self._left_as_they_are = {
+                node
+                for node in ast.walk(tree)
+                if (sides := _equal_sides(node)) and tests_equality(*sides, tree)
+            }
             before = self._calls
             tree = self.visit(tree)
             if self._calls == before:
@@ -173,7 +183,8 @@ class _Strict(ast.NodeTransformer):
         self.generic_visit(node)
         operands = [node.left, *node.comparators]
         # A chain evaluates what is in its middle only once.
-        if not all(isinstance(each, ast.Name | ast.Constant) for each in operands[1:-1]):
+        simple = all(isinstance(each, ast.Name | ast.Constant) for each in operands[1:-1])
+        if not simple or node in self._left_as_they_are:
             return node
         # Elsewhere, the result may be an object, such as the condition of a query.
         is_value = node not in self._conditions
@@ -189,7 +200,9 @@ class _Strict(ast.NodeTransformer):
         """Replace the two values that one of unittest's assertions compares."""
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _ASSERTIONS:
+            case ast.Call(func=ast.Attribute(attr=name)) if (
+                name in _ASSERTIONS and node not in self._left_as_they_are
+            ):
                 named = {k.arg: k for k in node.keywords if k.arg in ("first", "second")}
                 values = [*node.args, *(k.value for k in named.values())][:2]
                 if len(values) == 2 and not any(isinstance(v, ast.Starred) for v in values):
@@ -244,14 +257,33 @@ def _own_modules(sources: Mapping[str, str]) -> set[str]:
     """Return the names under which those of a suite's files are imported that define equality."""
     found: set[str] = set()
     for path, source in sources.items():
-        if "def __eq__" in source:
+        if "__eq__" in source:
             parts = module_name(path).split(".")
             found.update(".".join(parts[start:]) for start in range(len(parts)))
     return found
 
 
+def _classes_with_equality(sources: Iterable[str]) -> Iterator[str]:
+    for source in sources:
+        tree = module_tree(source) if "def __eq__" in source else None
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, ast.ClassDef):
+                yield node.name
+
+
+def _equal_sides(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """Return the two sides if a node says that they are equal."""
+    match node:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            return left, right
+        case ast.Call(func=ast.Attribute(attr="assertEqual"), args=[left, right, *_]):
+            return left, right
+        case _:
+            return None
+
+
 def _conditions(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield the parts of a node whose truth is asked for, or returned."""
+    """Yield the parts of a node whose truth is asked for."""
     match node:
         case ast.Assert(test=test) | ast.If(test=test) | ast.While(test=test):
             yield test
@@ -259,9 +291,8 @@ def _conditions(node: ast.AST) -> Iterator[ast.expr]:
             yield test
         case ast.BoolOp(values=values) | ast.comprehension(ifs=values):
             yield from values
-        case ast.GeneratorExp(elt=elt) | ast.ListComp(elt=elt):
-            yield elt
-        case ast.Return(value=ast.expr() as value) | ast.Lambda(body=value):
-            yield value
+        case ast.Call(func=ast.Name(id="all" | "any" | "sum"), args=[ast.expr() as items]):
+            if isinstance(items, ast.GeneratorExp | ast.ListComp):
+                yield items.elt
         case _:
             pass

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from grader.source.constants import COMPARISONS
-from grader.twins.names import Names
+from grader.twins.names import Names, makes_object
 from grader.twins.source import Edit, SuiteSource
 from grader.twins.values import Bound, Opaque, Values
 
@@ -50,7 +50,7 @@ class Witnesses:
 
     def changes(self, test: ast.expr, rng: Random) -> tuple[tuple[Edit, ...], ...]:
         """Return changes of a condition that a right program fails."""
-        asked = self.asked(test)
+        asked = [] if _compares_results(test) else self.asked(test)
         if not asked or len({ast.dump(node) for node in asked}) != 1:
             return ()
         literals = [node for node in self._literals(test) if self._source.holds(node)]
@@ -101,6 +101,8 @@ class Witnesses:
             return
         parts = self._parts(node)
         if parts is None:
+            if makes_object(node):
+                raise _Unknown  # its class has operators of its own
             yield node
         else:
             for part in parts:
@@ -192,6 +194,24 @@ class Witnesses:
         if isinstance(value, Opaque):
             raise _Unknown
         return value
+
+
+def _compares_results(test: ast.expr) -> bool:
+    """Tell whether a condition goes on with what a comparison gives: an object, it seems."""
+    parts = [test]
+    while parts:
+        match parts.pop():
+            case ast.BoolOp(values=values):
+                parts += values
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                parts.append(operand)
+            case ast.Compare(left=left, comparators=others):
+                sides = (left, *others)
+                if any(isinstance(n, ast.Compare) for side in sides for n in ast.walk(side)):
+                    return True
+            case _:
+                pass
+    return False
 
 
 def _expression(value: Any) -> ast.expr:

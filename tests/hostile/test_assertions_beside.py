@@ -101,6 +101,30 @@ def test_rows():
     ),
 }
 
+SUITES |= {
+    "an object that lies about its class": (
+        """
+from solution import later
+def test_later():
+    found = later(lambda: {"a": 1})
+    assert found == {"a": 1}
+    assert found["a"] == 1 and len(found) == 1
+""",
+        "later = lambda make: make()\n",
+        """
+class Any:
+    def __eq__(self, other): return True
+class Lazy:
+    def __init__(self, make): self.value = make()
+    __class__ = property(lambda self: type(self.value))
+    def __eq__(self, other): return self.value == other
+    def __len__(self): return len(self.value)
+    def __getitem__(self, key): return Any()
+later = Lazy
+""",
+    ),
+}
+
 HONEST = {
     "what equals everything, from a module": (
         """
@@ -138,6 +162,167 @@ def test_chain():
     ),
 }
 
+HONEST |= {
+    "comparisons that make conditions": (
+        """
+from solution import Field, Table
+def ripe():
+    return Field("colour") == "red"
+def test_where():
+    table = Table([{"colour": "red"}, {"colour": "green"}])
+    assert table.count(ripe()) == 1
+    assert table.count(lambda row: row.colour == "green") == 1
+    assert [table.count(Field("colour") == each) for each in ("red", "blue")] == [1, 0]
+    assert (Field("colour") == "red") != 0
+""",
+        """
+class Field:
+    def __init__(self, name): self.name = name
+    def __eq__(self, value): return Condition(self.name, value)
+class Condition:
+    def __init__(self, name, value): self.name, self.value = name, value
+class Row:
+    def __getattr__(self, name): return Field(name)
+class Table:
+    def __init__(self, rows): self.rows = rows
+    def count(self, condition):
+        if callable(condition): condition = condition(Row())
+        return sum(row[condition.name] == condition.value for row in self.rows)
+""",
+    ),
+    "what equals everything, in a list": (
+        """
+from unittest.mock import ANY
+from solution import seen
+def test_seen():
+    for number in (3, 4):
+        assert seen(number) in [None, ANY]
+        assert ANY in [seen(number)]
+        assert seen(number) == number
+""",
+        "def seen(number): return number\n",
+    ),
+    "an object that stands for nothing": (
+        """
+from solution import Nothing, first
+def test_first():
+    assert first([]) == None
+    assert first([]).name == None
+    assert first([7]) == 7
+    assert len(first([])) == 0
+""",
+        """
+class Nothing:
+    def __getattr__(self, name): return self
+    def __len__(self): return 0
+    def __eq__(self, other): return not other
+def first(items): return items[0] if items else Nothing()
+""",
+    ),
+    "truth of its own": (
+        """
+from solution import Truth
+def test_truth():
+    assert ~Truth(0) == Truth(1)
+    assert Truth(3) == True
+    assert Truth("") == False
+""",
+        """
+class Truth:
+    def __init__(self, value): self.value = bool(value)
+    def __eq__(self, other): return self.value == bool(other)
+    def __bool__(self): return self.value
+    def __invert__(self): return Truth(not self.value)
+""",
+    ),
+    "a function that asks who called it": (
+        """
+from solution import caller
+def test_caller():
+    assert caller() == "test_caller"
+""",
+        "import sys\ndef caller(): return sys._getframe(1).f_code.co_name\n",
+    ),
+    "numbers that saturate": (
+        """
+import pytest
+from solution import Volume
+@pytest.mark.parametrize("start, step, end", [(90, 20, 100), (5, 6, 11), (100, 1, 100)])
+def test_louder(start, step, end):
+    assert Volume(start) + step == end
+def test_softer():
+    assert Volume(4) - 9 == 0
+    assert Volume(9) - 4 == Volume(5)
+""",
+        """
+class Volume:
+    def __init__(self, level): self.level = max(0, min(100, int(level)))
+    def __int__(self): return self.level
+    def __eq__(self, other): return self.level == Volume(other).level
+    def __add__(self, step): return Volume(self.level + step)
+    def __sub__(self, step): return Volume(self.level - step)
+""",
+    ),
+    "texts that are cut": (
+        """
+from solution import Month
+def test_month():
+    assert Month("mar") == "March"
+    assert Month("jan") + 1 == "february"
+    assert Month("may") + 8 == "Jan"
+""",
+        """
+class Month:
+    NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+    def __init__(self, name): self.number = self.NAMES.index(name[:3].lower())
+    def __add__(self, months): return Month(self.NAMES[(self.number + months) % 12])
+    def __eq__(self, other):
+        return isinstance(other, str) and self.NAMES[self.number] == other[:3].lower()
+""",
+    ),
+    "entries that equality ignores": (
+        """
+from solution import Entry
+def test_entry():
+    assert Entry(key=4, seen=1) == {"key": 4, "seen": 8, "by": "ann", "at": 12}
+    assert Entry(key=4, seen=1) == Entry(key=4, seen=2)
+""",
+        """
+class Entry:
+    def __init__(self, **fields): self.fields = fields
+    def __eq__(self, other):
+        return self.fields["key"] == getattr(other, "fields", other)["key"]
+""",
+    ),
+    "objects made to equal many values": (
+        """
+from datetime import datetime
+from solution import Even, Near, Noon
+def test_kinds():
+    assert Even() == 4
+    assert Even() != 5
+    for number in (10, 86, 1024):
+        assert Even() == number
+def test_near():
+    assert Near(100, 0.5) == 140
+    assert {"a": [8]} == {"a": [Even()]}
+def test_noon():
+    assert Noon() == datetime(2031, 5, 17, 12, 0)
+""",
+        """
+class Even:
+    def __eq__(self, other): return isinstance(other, int) and other % 2 == 0
+class Near:
+    def __init__(self, number, share): self.number, self.within = number, share * number
+    def __eq__(self, other): return abs(self.number - other) <= self.within
+class Noon:
+    def __eq__(self, other): return (other.hour, other.minute) == (12, 0)
+""",
+    ),
+}
+ROUNDS = 4
+"""What is changed is chosen at random."""
+
 
 @pytest.fixture(scope="module")
 def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
@@ -160,6 +345,20 @@ def test_cheat_passes_no_test_that_compares_its_values(slot: Slot, name: str) ->
 @pytest.mark.parametrize("name", HONEST)
 def test_right_program_passes(slot: Slot, name: str) -> None:
     module, right = HONEST[name]
-    cases = grade(slot, Suite(right=right, module=module), right).cases
-    assert cases
-    assert all(case.verdict is Verdict.PASSED for case in cases), verdicts(cases)
+    for _ in range(ROUNDS):
+        graded = grade(slot, Suite(right=right, module=module), right)
+        assert graded.cases
+        assert not graded.tampered
+        assert all(c.verdict is Verdict.PASSED for c in graded.cases), verdicts(graded.cases)
+
+
+def test_own_class_that_equals_everything_may_share_a_namespace_with_the_program(
+    slot: Slot,
+) -> None:
+    wildcard = "class Anything:\n    def __eq__(self, other): return True\n"
+    case = "for name in 'ab':\n    assert made(name) == {'name': name, 'id': Anything()}"
+    suite = Suite(right="", cases=[f"{wildcard}{case}"])
+    program = "import uuid\ndef made(name): return {'name': name, 'id': uuid.uuid4()}\n"
+    for _ in range(ROUNDS):
+        cases = grade(slot, suite, program).cases
+        assert all(case.verdict is Verdict.PASSED for case in cases), verdicts(cases)
