@@ -23,6 +23,9 @@ from grader.text.inert import inert
 Key = int | str
 """The key of a case in a report: its number in a script, or its pytest node id."""
 
+NEVER_CAME = "the run came to its end without this case"
+"""What is said of a case that a run which ended in order did not report."""
+
 _ORDERLY_STATUSES = (0, 1, 5)
 """Statuses of a pytest session that was not interrupted or broken: passed, failed, no tests."""
 
@@ -135,8 +138,7 @@ def _settle_missing(
     elif found or (run.stop_early and _any_failed(settled)):
         found.update((key, not_run) for key in rest)
     elif run.report.done and run.report.exit_status in _ORDERLY_STATUSES:
-        words = "the run came to its end without this case"
-        found.update((key, Finding(verdict=Verdict.FAILED, feedback=words)) for key in rest)
+        found.update((key, Finding(verdict=Verdict.FAILED, feedback=NEVER_CAME)) for key in rest)
     else:
         found.update((key, _ended_early(run.outcome)) for key in rest)
     return found

@@ -3,7 +3,8 @@
 import re
 from dataclasses import replace
 
-from grader.model import CaseResult
+from grader.judging.shared import NEVER_CAME
+from grader.model import CaseResult, PytestTests
 from grader.model.errors import SuiteError
 from grader.running.references import References
 from grader.running.suite_run import run_together
@@ -15,6 +16,7 @@ _LACKS = re.compile(
     r"|FixtureLookupError:"  # a fixture of a plugin, such as `mocker`
     r"|async def functions are not natively supported"
     r"|attempted relative import"
+    r"|skipped itself: could not import '"
 )
 _STAND_IN = """\
 from unittest.mock import MagicMock
@@ -44,7 +46,7 @@ def require_what_tests_need(task: Task, graded: Graded, slot: Slot, references: 
     Raises:
         SuiteError: The tests need something that the sandbox does not have.
     """
-    if task.suite.reference is not None or _lack(graded.cases) is None:
+    if task.suite.reference is not None or _lack(task, graded.cases) is None:
         return
     lack = references.lack(task.suite, lambda: _of_stand_in(task, slot))
     if lack is not None:
@@ -54,9 +56,14 @@ def require_what_tests_need(task: Task, graded: Graded, slot: Slot, references: 
 
 def _of_stand_in(task: Task, slot: Slot) -> str | None:
     stand_in = replace(task, code=_STAND_IN, stop_early=False, notes_failures=False)
-    return _lack(run_together(stand_in, slot).cases)
+    return _lack(task, run_together(stand_in, slot).cases)
 
 
-def _lack(cases: tuple[CaseResult, ...]) -> str | None:
-    """Return the feedback that says what is lacking; None if there is none."""
+def _lack(task: Task, cases: tuple[CaseResult, ...]) -> str | None:
+    """Return what says that something is lacking; None if nothing does."""
+    files = task.suite.tests.files if isinstance(task.suite.tests, PytestTests) else ()
+    if any(b"importorskip" in file.content for file in files) and all(
+        case.feedback == NEVER_CAME for case in cases
+    ):
+        return "the tests skip themselves, as if a library were missing"
     return next((case.feedback for case in cases if _LACKS.search(case.feedback)), None)

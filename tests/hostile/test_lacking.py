@@ -15,6 +15,14 @@ LACKING = {
     "library in a test": (
         "from solution import f\n\ndef test_f():\n    import absent\n    assert f(1) == 1\n"
     ),
+    "library that a module asks for": (
+        "import pytest\nabsent = pytest.importorskip('absent')\nfrom solution import f\n\n"
+        "def test_f():\n    assert f(1) == 1\n"
+    ),
+    "library that a test asks for": (
+        "import pytest\nfrom solution import f\n\ndef test_f():\n"
+        "    pytest.importorskip('absent')\n    assert f(1) == 1\n"
+    ),
     "library in a script": ["import absent\nassert f(1) == 1"],
     "fixture": "from solution import f\n\ndef test_f(mocker):\n    assert f(1) == 1\n",
     "coroutines": (
@@ -24,7 +32,8 @@ LACKING = {
     "package": "from ..solution import f\n\ndef test_f():\n    assert f(1) == 1\n",
 }
 SOUND = (
-    "from solution import f\n\ndef test_f(tmp_path):\n    import colorsys\n    assert f(1) == 1\n"
+    "import pytest\npytest.importorskip('colorsys')\nfrom solution import f\n\n"
+    "def test_f(tmp_path):\n    import colorsys\n    assert f(1) == 1\n"
 )
 CLAIMS = {
     "no finders": "import sys\nsys.modules.pop('colorsys', None)\nsys.meta_path.clear()\n",
@@ -32,6 +41,10 @@ CLAIMS = {
     "no fixture": (
         "class FixtureLookupError(Exception): pass\ndef f(x):\n    raise FixtureLookupError('x')\n"
     ),
+    "no library, by a skip": (
+        "import pytest\ndef f(x):\n    pytest.skip(\"could not import 'colorsys': none\")\n"
+    ),
+    "no module, by a skip": "import pytest\npytest.skip('none', allow_module_level=True)\n",
     "no plugin": (
         "import pytest\ndef f(x):\n"
         "    pytest.fail('async def functions are not natively supported')\n"
