@@ -203,6 +203,12 @@ def test_language_that_is_not_there_is_an_internal_error_that_names_its_package(
     assert "apt-get install g++" in report.feedback
 
 
+def forget_languages() -> None:
+    """Let the files of languages be looked for again."""
+    languages.languages.cache_clear()
+    languages._by_any_name.cache_clear()
+
+
 def test_language_is_added_as_the_guide_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,14 +216,14 @@ def test_language_is_added_as_the_guide_says(
     (source,) = [code for code in re.findall(r"```python\n(.*?)```", page, re.S) if "AWK" in code]
     (tmp_path / "awk.py").write_text(source)
     monkeypatch.setattr(languages, "__path__", [*languages.__path__, str(tmp_path)])
-    languages.languages.cache_clear()
+    forget_languages()
     try:
         with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as grader:
             right = grade(grader, "gawk", "{ print $1 + $2 }")
             wrong = grade(grader, "awk", "{ print $1 - $2 }")
             broken = grade(grader, "awk", "{ print $1 +")
     finally:
-        languages.languages.cache_clear()
+        forget_languages()
         sys.modules.pop("grader.languages.awk")
     assert [right.verdict, wrong.verdict, broken.verdict] == ["passed", "failed", "runtime_error"]
     assert "syntax error" in broken.feedback
@@ -235,7 +241,7 @@ def test_another_python_is_added_as_the_guide_says(
     source = source.replace('{"python3.12":', '{"python3":')
     (tmp_path / "python312.py").write_text(source)
     monkeypatch.setattr(languages, "__path__", [*languages.__path__, str(tmp_path)])
-    languages.languages.cache_clear()
+    forget_languages()
     suite = parse_label({**LABEL, "language": "python3.12"})
     programs = {
         "passed": "print(sum(map(int, input().split())))",
@@ -252,7 +258,7 @@ def test_another_python_is_added_as_the_guide_says(
                 submission = Submission(id=verdict, completion=completion, suite=suite)
                 found[verdict] = grader.grade(submission)
     finally:
-        languages.languages.cache_clear()
+        forget_languages()
         sys.modules.pop("grader.languages.python312")
     assert [each.verdict for each in found.values()] == list(programs)
     assert "was never closed" in found["compile_error"].feedback
