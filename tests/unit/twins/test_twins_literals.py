@@ -179,3 +179,11 @@ def test_kinds_are_those_of_python() -> None:
         node = parsed(text)
         assert node is not None
         assert kind_of(node) == kind
+
+
+def test_replacement_of_an_empty_list_has_no_name_of_another_place() -> None:
+    source = "for n in (3, 4):\n    assert f(n) == [(n, 'a')]\nassert f(0) == []"
+    for seed in range(20):
+        for site in sites_of(script(source), seeded(seed), joint=seed % 2 == 0):
+            texts = [edit.text for change in site.changes for edit in change]
+            assert not any("(n, " in text for text in texts)
