@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from grader.source.syntax import UNPARSABLE, parse
 
-_OF_EQUALITY = re.compile(r"__(?:eq|ne|instancecheck|subclasscheck)__|\b(?:compare|eq)\s*=")
+_OF_COMPARISONS = re.compile(
+    r"__(?:contains|eq|ne|instancecheck|subclasscheck)__|\b(?:compare|eq)\s*="
+)
 _MOST_BUILTIN = 3
 """The most exceptions of Python that one honest exception derives from."""
 
 
 def may_compare_loosely(code: str) -> bool:
-    """Tell whether a class of the submission may treat different values as equal."""
-    return _OF_EQUALITY.search(code) is not None
+    """Tell whether a class of the submission may equal, or contain, different values."""
+    return _OF_COMPARISONS.search(code) is not None
 
 
 def combined_bases(code: str) -> frozenset[str]:

@@ -57,6 +57,9 @@ class Expectation:
     """Whether the `turns` replace what the tests certainly compute by another value."""
     replaceable: bool = False
     """Whether they are computed by functions or modules that a submission could replace."""
+    denial: Changes = ()
+    """The opposite of what it expects to be in an object. A class may honestly contain whatever the
+    `turns` ask for."""
     oracle: ast.Name | None = None
     """The suite's own function whose result is expected, if its result is used for nothing else."""
 
@@ -245,7 +248,7 @@ class ExpectationReader:
             )
             is not None
         ):
-            yield falsified
+            yield replace(falsified, denial=turns if name == "assertIn" else ())
         elif name == "assertIs" and len(call.args) >= 2:
             yield from self._identical(*call.args[:2], turns=turns)
         elif name == "assertIsInstance" and len(call.args) >= 2:
@@ -332,6 +335,11 @@ class ExpectationReader:
         if any(isinstance(node, ast.In | ast.NotIn) for node in ast.walk(test)):
             # An endless iterator may have the other item, too, and is then further on.
             made = replace(made, reached=replace(made.reached, goes_on=True))
+            match test:
+                case ast.Compare(left=item, ops=[ast.In() as op], comparators=[container]):
+                    made = replace(made, denial=self._other_operator(item, op, container))
+                case _:
+                    pass
         return made
 
     def _comparison(

@@ -222,14 +222,15 @@ class _SiteMaker:
                 )
         # An object of a loose class may honestly equal another value that is computed.
         may_hold = self.joint and expectation.computed and found.tests_equality
+        denial = expectation.denial if self.joint else ()
         if expectation.turns and not literal and not may_hold:
-            turns = rng.sample(expectation.turns, len(expectation.turns))
+            turns = denial or rng.sample(expectation.turns, len(expectation.turns))
             yield from self._site(
                 found,
                 expectation.reached.source,
                 turns,
                 telling=telling or expectation.telling,
-                blind=expectation.blind or expectation.opposite,
+                blind=expectation.blind or expectation.opposite or bool(denial),
                 computed=expectation.computed,
             )
 

@@ -294,6 +294,24 @@ class Entry:
         return self.fields["key"] == getattr(other, "fields", other)["key"]
 """,
     ),
+    "containers of all but some": (
+        """
+import unittest
+from solution import Not
+class TestNot(unittest.TestCase):
+    def test_letters(self):
+        self.assertIn("b", Not("a"))
+        self.assertNotIn("a", Not("a"))
+    def test_numbers(self):
+        assert 4 in Not(3) and 3 not in Not(3)
+        assert 10 ** 9 in Not(3)
+""",
+        """
+class Not:
+    def __init__(self, *items): self.items = items
+    def __contains__(self, item): return item not in self.items
+""",
+    ),
     "objects made to equal many values": (
         """
 from datetime import datetime
