@@ -26,6 +26,11 @@ def test_stdin_program_is_main(slot: Slot) -> None:
     assert outcome.stdout == b"ran\n"
 
 
+def test_local_time_is_utc_wherever_the_host_is(slot: Slot) -> None:
+    source = "import os, time\nprint(time.tzname[0], os.path.realpath('/etc/localtime'))"
+    assert run_one(slot, make_batch(source)).stdout == b"UTC /usr/share/zoneinfo/Etc/UTC\n"
+
+
 def test_stderr_is_kept_apart(slot: Slot) -> None:
     source = "import sys\nprint('out')\nprint('err', file=sys.stderr)"
     outcome = run_one(slot, make_batch(source))

@@ -52,6 +52,7 @@ _LINKS = {
     "/dev/stdin": "/proc/self/fd/0",
     "/dev/stdout": "/proc/self/fd/1",
     "/dev/stderr": "/proc/self/fd/2",
+    "/etc/localtime": "/usr/share/zoneinfo/Etc/UTC",  # as in the images, wherever the host is
 }
 
 _STAGES = ("/mnt", "/media", "/srv", "/boot", "/home", "/tmp")  # noqa: S108 - only mounted over
