@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from grader.source.syntax import UNPARSABLE, parse
+from grader.source.trees import module_tree
 
 _OF_COMPARISONS = re.compile(
     r"__(?:contains|eq|ne|instancecheck|subclasscheck)__|\b(?:compare|eq)\s*="
@@ -55,3 +56,66 @@ def _builtin(name: str, bases: Mapping[str, Sequence[str]]) -> set[str]:
         elif each not in bases and hasattr(builtins, each):
             found.add(each)
     return found
+
+
+# ---------------------------------------------------------------- what cannot compare loosely
+
+_PLAIN_MODULES = frozenset(
+    "__future__ abc bisect collections copy datetime decimal enum fractions heapq itertools json "
+    "math random re statistics string textwrap time typing uuid".split()
+)
+"""Modules of which no object equals others than it should, and that change no class."""
+_PLAIN_NAMES = {
+    "dataclasses": {"dataclass", "field"},
+    "functools": {"cache", "lru_cache", "reduce"},
+}
+"""What may be imported from further modules."""
+_REACHING = frozenset(
+    "ag_frame compile cr_frame delattr eval exec f_back f_builtins f_globals f_locals gi_frame "
+    "globals locals setattr tb_frame vars".split()
+)
+"""Names and attributes that lead to other code, or change classes by names that are computed."""
+_PLAIN_DUNDERS = frozenset(
+    f"__{name}__"
+    for name in (
+        "abs add aenter aexit aiter anext bool call ceil delitem doc enter exit float floor "
+        "floordiv ge getitem gt hash iadd imul init int isub iter le len lt mod mul name neg new "
+        "next pos post_init pow qualname radd repr reversed rmul round rsub setitem slots str sub "
+        "truediv trunc"
+    ).split()
+)
+
+
+def compares_plainly(code: str) -> bool:
+    """Tell whether all objects that a submission can make certainly equal only what they should.
+
+    They do if it defines no equality, and has nothing by which it could reach other code or change
+    a class in a way that cannot be read here.
+    """
+    if may_compare_loosely(code):
+        return False
+    tree = module_tree(code)
+    return tree is not None and all(map(_is_plain, ast.walk(tree)))
+
+
+def _is_plain(node: ast.AST) -> bool:
+    match node:
+        case ast.Import(names=names):
+            return all(alias.name in _PLAIN_MODULES for alias in names)
+        case ast.ImportFrom(module=str(module), names=names, level=0):
+            known = _PLAIN_NAMES.get(module, set())
+            return module in _PLAIN_MODULES or all(alias.name in known for alias in names)
+        case ast.ImportFrom() | ast.ClassDef(keywords=[_, *_]):
+            return False
+        case ast.Call(func=ast.Name(id="type"), args=[_, _, *_]):
+            return False
+        case (
+            ast.Name(id=name)
+            | ast.Attribute(attr=name)
+            | ast.FunctionDef(name=name)
+            | ast.AsyncFunctionDef(name=name)
+        ):
+            is_special = name.startswith("__") and name.endswith("__")
+            return name not in _REACHING and (not is_special or name in _PLAIN_DUNDERS)
+        case _:
+            return True

@@ -1,7 +1,8 @@
-"""Tells which comparisons test nothing but the equality of objects that the tests make themselves.
+"""Tells which comparisons an object may meet that equals or contains many values on purpose.
 
-Such an object may equal many values on purpose: a matcher, a bucket, a number that saturates. If
-the tests also say what their objects do not equal, an object that equals everything fails anyway.
+Examples are a matcher, a bucket, a number that saturates, and the complement of a set. If the tests
+also say what such objects do not equal, or contain, an object for which everything holds fails
+anyway.
 """
 
 import ast
@@ -22,6 +23,24 @@ def tests_equality(left: ast.expr, right: ast.expr, tree: ast.Module) -> bool:
         tree: The source that contains them.
     """
     return _says_what_differs(tree) and _are_new(left, right, _given(tree))
+
+
+@lru_cache(maxsize=16)
+def says_what_is_missing(tree: ast.Module) -> bool:
+    """Tell whether tests say of anything that something else does not contain it."""
+    return any(map(_denies_membership, ast.walk(tree)))
+
+
+def _denies_membership(node: ast.AST) -> bool:
+    match node:
+        case ast.Compare(ops=[ast.NotIn()]) | ast.Call(func=ast.Attribute(attr="assertNotIn")):
+            return True
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(ops=[ast.In()])):
+            return True
+        case ast.Call(func=ast.Attribute(attr="assertFalse"), args=[value, *_]):
+            return isinstance(value, ast.Compare) and isinstance(value.ops[0], ast.In)
+        case _:
+            return False
 
 
 @lru_cache(maxsize=16)

@@ -13,6 +13,7 @@ from grader.source.allowed import EXPECT_ERRORS
 from grader.twins.closeness import OF_PANDAS, Closeness
 from grader.twins.computed import other_value
 from grader.twins.decoys import USUAL_TYPES
+from grader.twins.equality import says_what_is_missing
 from grader.twins.hidden import HiddenComparisons
 from grader.twins.literals import Place, leaves
 from grader.twins.names import Names, call_name
@@ -58,8 +59,8 @@ class Expectation:
     replaceable: bool = False
     """Whether they are computed by functions or modules that a submission could replace."""
     denial: Changes = ()
-    """The opposite of what it expects to be in an object. A class may honestly contain whatever the
-    `turns` ask for."""
+    """The opposite of what it expects to be in an object, if the suite also says what is missing in
+    something. A class may honestly contain whatever the `turns` ask for."""
     oracle: ast.Name | None = None
     """The suite's own function whose result is expected, if its result is used for nothing else."""
 
@@ -248,7 +249,8 @@ class ExpectationReader:
             )
             is not None
         ):
-            yield replace(falsified, denial=turns if name == "assertIn" else ())
+            may_deny = name == "assertIn" and says_what_is_missing(self._source.tree)
+            yield replace(falsified, denial=turns if may_deny else ())
         elif name == "assertIs" and len(call.args) >= 2:
             yield from self._identical(*call.args[:2], turns=turns)
         elif name == "assertIsInstance" and len(call.args) >= 2:
@@ -336,7 +338,9 @@ class ExpectationReader:
             # An endless iterator may have the other item, too, and is then further on.
             made = replace(made, reached=replace(made.reached, goes_on=True))
             match test:
-                case ast.Compare(left=item, ops=[ast.In() as op], comparators=[container]):
+                case ast.Compare(left=item, ops=[ast.In() as op], comparators=[container]) if (
+                    says_what_is_missing(self._source.tree)
+                ):
                     made = replace(made, denial=self._other_operator(item, op, container))
                 case _:
                     pass

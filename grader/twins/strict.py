@@ -285,12 +285,19 @@ def _equal_sides(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
 def _conditions(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the parts of a node whose truth is asked for."""
     match node:
-        case ast.Assert(test=test) | ast.If(test=test) | ast.While(test=test):
+        case (
+            ast.Assert(test=test)
+            | ast.If(test=test)
+            | ast.While(test=test)
+            | ast.IfExp(test=test)
+            | ast.UnaryOp(op=ast.Not(), operand=test)
+        ):
             yield test
-        case ast.IfExp(test=test) | ast.UnaryOp(op=ast.Not(), operand=test):
-            yield test
-        case ast.BoolOp(values=values) | ast.comprehension(ifs=values):
-            yield from values
+            while isinstance(test, ast.BoolOp):
+                test = test.values[-1]
+                yield test
+        case ast.BoolOp(values=[*values, _]) | ast.comprehension(ifs=values):
+            yield from values  # the last of `a or b` is what it gives
         case ast.Call(func=ast.Name(id="all" | "any" | "sum"), args=[ast.expr() as items]):
             if isinstance(items, ast.GeneratorExp | ast.ListComp):
                 yield items.elt

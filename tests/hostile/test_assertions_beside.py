@@ -102,6 +102,20 @@ def test_rows():
 }
 
 SUITES |= {
+    "an object that contains everything": (
+        """
+from solution import Bag
+def test_one():
+    assert 1 in Bag([1, 2])
+def test_two():
+    assert 2 in Bag([1, 2])
+""",
+        "Bag = list\n",
+        """
+class Bag(list):
+    def __contains__(self, item): return True
+""",
+    ),
     "an object that lies about its class": (
         """
 from solution import later
@@ -174,6 +188,8 @@ def test_where():
     assert table.count(lambda row: row.colour == "green") == 1
     assert [table.count(Field("colour") == each) for each in ("red", "blue")] == [1, 0]
     assert (Field("colour") == "red") != 0
+    chosen = None or (Field("colour") == "green")
+    assert table.count(chosen) == 1
 """,
         """
 class Field:

@@ -1,0 +1,48 @@
+"""A submission that is spared strict comparisons certainly has no object that compares loosely."""
+
+import pytest
+
+from grader.source.looseness import compares_plainly
+
+PLAIN = {
+    "a function": "def add(a, b):\n    return a + b",
+    "a class": "class Stack:\n    def __init__(self):\n        self.items = []\n"
+    "    def __len__(self): return len(self.items)\n    def push(self, item): self.items.append(item)",
+    "data": "from dataclasses import dataclass, field\n@dataclass\nclass Point:\n    x: int\n"
+    "    tags: list = field(default_factory=list)",
+    "an error of its own": "class EmptyError(ValueError):\n    pass",
+    "libraries": "import math, re\nfrom collections import Counter\nfrom functools import lru_cache\n"
+    "@lru_cache\ndef area(r): return math.pi * r ** 2",
+    "a type that is asked for": "def kind(x): return type(x).__name__",
+    "main": "def main(): pass\nif __name__ == '__main__':\n    main()",
+}
+NOT_PLAIN = {
+    "an equality": "class Any:\n    def __eq__(self, other): return True",
+    "a container of all": "class All:\n    def __contains__(self, item): return True",
+    "a field that does not count": "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
+    "    x: int = field(compare=False)",
+    "a name that is computed": "class Any: pass\nsetattr(Any, '__' + 'eq__', lambda *both: True)",
+    "a class that is made": "Any = type('Any', (), {'__' + 'eq__': lambda *both: True})",
+    "a metaclass": "class Any(metaclass=Meta): pass",
+    "an object of a library": "from unittest.mock import ANY as any_object",
+    "an unknown library": "import numpy",
+    "a function that copies attributes": "from functools import update_wrapper",
+    "a relative import": "from . import other",
+    "code in a text": "exec('x = 1')",
+    "another name of that": "run = eval",
+    "builtins": "__builtins__['len'] = None",
+    "an attribute of a class": "object.__subclasses__()",
+    "a frame": "def g():\n    yield\nf = g().gi_frame",
+    "a traceback": "try: 1 / 0\nexcept Exception as e: t = e.__traceback__",
+    "no Python": "def f(:",
+}
+
+
+@pytest.mark.parametrize("code", PLAIN.values(), ids=PLAIN)
+def test_plain_submission(code: str) -> None:
+    assert compares_plainly(code)
+
+
+@pytest.mark.parametrize("code", NOT_PLAIN.values(), ids=NOT_PLAIN)
+def test_submission_that_may_compare_loosely(code: str) -> None:
+    assert not compares_plainly(code)
