@@ -101,8 +101,6 @@ class Witnesses:
             return
         parts = self._parts(node)
         if parts is None:
-            if makes_object(node):
-                raise _Unknown  # its class has operators of its own
             yield node
         else:
             for part in parts:
@@ -120,6 +118,8 @@ class Witnesses:
             case ast.UnaryOp(operand=operand):
                 return [operand]
             case ast.BinOp(left=left, right=right):
+                if makes_object(left) or makes_object(right):
+                    raise _Unknown  # its class has operators of its own
                 return [left, right]
             case ast.Call(args=args, keywords=[]) if self._names.builtin(node.func) in _FUNCTIONS:
                 return args

@@ -300,14 +300,16 @@ class Month:
         """
 from solution import Entry
 def test_entry():
-    assert Entry(key=4, seen=1) == {"key": 4, "seen": 8, "by": "ann", "at": 12}
-    assert Entry(key=4, seen=1) == Entry(key=4, seen=2)
+    made = Entry(key=4, kind="b", seen=1)
+    assert made == {"key": 4, "kind": "b", "seen": 8, "by": "ann"}
+    assert made == Entry(key=4, kind="b", seen=2)
 """,
         """
 class Entry:
     def __init__(self, **fields): self.fields = fields
     def __eq__(self, other):
-        return self.fields["key"] == getattr(other, "fields", other)["key"]
+        others = getattr(other, "fields", other)
+        return all(self.fields[name] == others[name] for name in ("key", "kind"))
 """,
     ),
     "containers of all but some": (

@@ -7,20 +7,20 @@ from grader.source.looseness import compares_plainly
 PLAIN = {
     "a function": "def add(a, b):\n    return a + b",
     "a class": "class Stack:\n    def __init__(self):\n        self.items = []\n"
-    "    def __len__(self): return len(self.items)\n    def push(self, item): self.items.append(item)",
+    "    def __len__(self): return len(self.items)",
     "data": "from dataclasses import dataclass, field\n@dataclass\nclass Point:\n    x: int\n"
     "    tags: list = field(default_factory=list)",
     "an error of its own": "class EmptyError(ValueError):\n    pass",
-    "libraries": "import math, re\nfrom collections import Counter\nfrom functools import lru_cache\n"
-    "@lru_cache\ndef area(r): return math.pi * r ** 2",
+    "libraries": "import math, re\nfrom collections import Counter\n"
+    "from functools import lru_cache\n@lru_cache\ndef area(r): return math.pi * r ** 2",
     "a type that is asked for": "def kind(x): return type(x).__name__",
     "main": "def main(): pass\nif __name__ == '__main__':\n    main()",
 }
 NOT_PLAIN = {
     "an equality": "class Any:\n    def __eq__(self, other): return True",
     "a container of all": "class All:\n    def __contains__(self, item): return True",
-    "a field that does not count": "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
-    "    x: int = field(compare=False)",
+    "a field that does not count": "from dataclasses import dataclass, field\n"
+    "@dataclass\nclass A:\n    x: int = field(compare=False)",
     "a name that is computed": "class Any: pass\nsetattr(Any, '__' + 'eq__', lambda *both: True)",
     "a class that is made": "Any = type('Any', (), {'__' + 'eq__': lambda *both: True})",
     "a metaclass": "class Any(metaclass=Meta): pass",
