@@ -3,7 +3,8 @@
 import ast
 import builtins
 import re
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 
 from grader.source.syntax import UNPARSABLE, parse
 from grader.source.trees import module_tree
@@ -61,20 +62,24 @@ def _builtin(name: str, bases: Mapping[str, Sequence[str]]) -> set[str]:
 # ---------------------------------------------------------------- what cannot compare loosely
 
 _PLAIN_MODULES = frozenset(
-    "__future__ abc bisect collections copy datetime decimal enum fractions heapq itertools json "
-    "math random re statistics string textwrap time typing uuid".split()
+    "bisect collections copy datetime decimal fractions heapq itertools math random re statistics "
+    "string textwrap time typing".split()
 )
-"""Modules of which no object equals others than it should, and that change no class."""
+"""Modules of which no public object equals others than it should, or changes a class."""
 _PLAIN_NAMES = {
+    "__future__": {"annotations"},
+    "abc": {"ABC", "abstractmethod"},
     "dataclasses": {"dataclass", "field"},
-    "functools": {"cache", "lru_cache", "reduce"},
+    "enum": {"Enum", "Flag", "IntEnum", "IntFlag", "StrEnum", "auto", "unique"},
+    "functools": {"cache", "cached_property", "lru_cache", "reduce", "total_ordering"},
+    "json": {"dumps", "loads"},
 }
 """What may be imported from further modules."""
 _REACHING = frozenset(
-    "ag_frame compile cr_frame delattr eval exec f_back f_builtins f_globals f_locals gi_frame "
-    "globals locals setattr tb_frame vars".split()
+    "ForwardRef ag_frame compile cr_frame delattr eval exec f_back f_builtins f_globals f_locals "
+    "get_type_hints getattr gi_frame globals locals setattr tb_frame vars".split()
 )
-"""Names and attributes that lead to other code, or change classes by names that are computed."""
+"""Names and attributes that lead to other code, or to names that are computed."""
 _PLAIN_DUNDERS = frozenset(
     f"__{name}__"
     for name in (
@@ -89,13 +94,51 @@ _PLAIN_DUNDERS = frozenset(
 def compares_plainly(code: str) -> bool:
     """Tell whether all objects that a submission can make certainly equal only what they should.
 
-    They do if it defines no equality, and has nothing by which it could reach other code or change
-    a class in a way that cannot be read here.
+    They do if it defines no equality, and has nothing by which it could reach other code, or make
+    or change a class in a way that cannot be read here.
     """
     if may_compare_loosely(code):
         return False
     tree = module_tree(code)
-    return tree is not None and all(map(_is_plain, ast.walk(tree)))
+    if tree is None:
+        return False
+    nodes = list(ast.walk(tree))
+    modules = {
+        alias.asname or alias.name
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    of_names = {node.value: node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    types = {each for node in nodes for each in _asked_types(node)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    return (
+        all(map(_is_plain, nodes))
+        and all(_is_public(of_names.get(name)) for name in names if name.id in modules)
+        and all(name in types for name in names if name.id == "type")
+    )
+
+
+def _is_public(attribute: str | None) -> bool:
+    """Tell whether a module is only asked for something of its own, and not for a module."""
+    return (
+        attribute is not None
+        and not attribute.startswith("_")
+        and attribute not in sys.stdlib_module_names
+    )
+
+
+def _asked_types(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield `type` where it only names or compares the class of an object."""
+    match node:
+        case ast.Attribute(value=ast.Call(func=function, args=[_]), attr="__name__"):
+            yield function
+        case ast.Compare(left=left, comparators=others):
+            for side in (left, *others):
+                if isinstance(side, ast.Call) and len(side.args) == 1:
+                    yield side.func
+        case _:
+            pass
 
 
 def _is_plain(node: ast.AST) -> bool:
@@ -103,19 +146,21 @@ def _is_plain(node: ast.AST) -> bool:
         case ast.Import(names=names):
             return all(alias.name in _PLAIN_MODULES for alias in names)
         case ast.ImportFrom(module=str(module), names=names, level=0):
-            known = _PLAIN_NAMES.get(module, set())
-            return module in _PLAIN_MODULES or all(alias.name in known for alias in names)
+            if module in _PLAIN_MODULES:
+                return all(_is_public(alias.name) or alias.name == module for alias in names)
+            return all(alias.name in _PLAIN_NAMES.get(module, ()) for alias in names)
         case ast.ImportFrom() | ast.ClassDef(keywords=[_, *_]):
-            return False
-        case ast.Call(func=ast.Name(id="type"), args=[_, _, *_]):
             return False
         case (
             ast.Name(id=name)
             | ast.Attribute(attr=name)
+            | ast.alias(name=name)
             | ast.FunctionDef(name=name)
             | ast.AsyncFunctionDef(name=name)
         ):
             is_special = name.startswith("__") and name.endswith("__")
-            return name not in _REACHING and (not is_special or name in _PLAIN_DUNDERS)
+            return name not in _REACHING and (
+                not is_special or name in _PLAIN_DUNDERS or name in _PLAIN_NAMES
+            )
         case _:
             return True

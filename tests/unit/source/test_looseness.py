@@ -14,6 +14,9 @@ PLAIN = {
     "libraries": "import math, re\nfrom collections import Counter\n"
     "from functools import lru_cache\n@lru_cache\ndef area(r): return math.pi * r ** 2",
     "a type that is asked for": "def kind(x): return type(x).__name__",
+    "a module's own": "import datetime, random\nday = datetime.date(2031, 5, 17)\n"
+    "def roll(): return random.randint(1, 6)",
+    "a class that is asked for": "def is_text(x): return type(x) is str or type(x) in (bytes, int)",
     "main": "def main(): pass\nif __name__ == '__main__':\n    main()",
 }
 NOT_PLAIN = {
@@ -23,6 +26,15 @@ NOT_PLAIN = {
     "@dataclass\nclass A:\n    x: int = field(compare=False)",
     "a name that is computed": "class Any: pass\nsetattr(Any, '__' + 'eq__', lambda *both: True)",
     "a class that is made": "Any = type('Any', (), {'__' + 'eq__': lambda *both: True})",
+    "a class of classes": "Any = type(int)('Any', (), {'__' + 'eq__': lambda *both: True})",
+    "another name of type": "make = type\nAny = make('Any', (), {})",
+    "a metaclass of a library": "from abc import ABCMeta",
+    "another metaclass": "import enum\nAny = enum.EnumType",
+    "a module of a module": "import random\nsystem = random._os",
+    "a public module of a module": "from typing import sys",
+    "another name of a module": "import typing\nt = typing\nm = t.sys",
+    "an attribute that is computed": "subclasses = getattr(object, '__sub' + 'classes__')",
+    "annotations that are evaluated": "from typing import get_type_hints as hints",
     "a metaclass": "class Any(metaclass=Meta): pass",
     "an object of a library": "from unittest.mock import ANY as any_object",
     "an unknown library": "import numpy",
