@@ -97,17 +97,13 @@ def test_processes_that_wait_for_each_other_do_not_stop_the_clock(slot: Ordinary
 
 
 @contextmanager
-def busy_first_cpu(competitors: int, *, apart: bool = False) -> Iterator[None]:
-    """Let other processes take most of the first CPU.
-
-    Args:
-        competitors: How many processes.
-        apart: Whether each has a session of its own. Linux may share a CPU among sessions first.
-    """
+def busy_first_cpu(competitors: int) -> Iterator[None]:
+    """Let other processes take most of the first CPU."""
     command = [sys.executable, "-c", SPIN + "first_cpu_only()\nwhile True: pass"]
     with ExitStack() as stack:
         for _ in range(competitors):
-            process = subprocess.Popen(command, start_new_session=apart)
+            # Each has a session of its own, since Linux may share a CPU among sessions first.
+            process = subprocess.Popen(command, start_new_session=True)
             stack.callback(stack.enter_context(process).kill)
         yield
 
@@ -121,7 +117,7 @@ def busy_first_cpu(competitors: int, *, apart: bool = False) -> Iterator[None]:
 )
 def test_wait_for_a_cpu_that_others_have_does_not_count(slot: OrdinarySlot, start: str) -> None:
     source = f"first_cpu_only()\n{start}\n"
-    with busy_first_cpu(4, apart=True):
+    with busy_first_cpu(4):
         outcome = slot.run(THREAD + source, cpu_time_s=PATIENCE_S, wall_time_s=0.8)
     assert (outcome.limit_hit, outcome.exit_code) == (None, 0)
     assert outcome.waited_s > 0.8
