@@ -3,7 +3,8 @@
 In each run some of the cases expect something wrong, and only the grader knows which. A right
 submission fails the changed cases and passes the others. A submission that manipulates the tests
 passes all of them. No run is known to be of the unchanged suite. When nothing else is left to find
-out, the suite runs once more with nothing changed, but with strict comparisons.
+out, the suite runs once more with nothing changed, and with strict comparisons if the submission
+may have objects that equal everything.
 """
 
 import ast
@@ -213,7 +214,7 @@ class _Confirmation:
 
         Whatever a suite compares, and however, right values pass this run, and objects that equal
         everything fail it. If the suite's reference fails it, too, it shows nothing. If a
-        submission certainly has no such objects, it is spared this run.
+        submission certainly has no such objects, there is no such run.
         """
         passed = self._in(State.PASSED, found)
         if not passed or self._has_lost(found):
