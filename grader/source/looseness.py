@@ -159,8 +159,6 @@ def _is_plain(node: ast.AST) -> bool:
             | ast.AsyncFunctionDef(name=name)
         ):
             is_special = name.startswith("__") and name.endswith("__")
-            return name not in _REACHING and (
-                not is_special or name in _PLAIN_DUNDERS or name in _PLAIN_NAMES
-            )
+            return name not in _REACHING and (not is_special or name in _PLAIN_DUNDERS)
         case _:
             return True

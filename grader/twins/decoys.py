@@ -161,11 +161,13 @@ def steps_from(value: int, text: str) -> Iterator[str]:
 
 def starts_from(text: str, rng: Random) -> Iterator[str]:
     """Yield texts whose first letter or digit is another."""
-    for match in itertools.islice(_matches(re.compile(r"[A-Za-z0-9]"), text), 1):
-        for new in rng.sample("123456789" if match[0].isdigit() else _CONSONANTS, 7):
-            if new != match[0].lower():
-                new = new.upper() if match[0].isupper() else new
-                yield text[: match.start()] + new + text[match.end() :]
+    match = next(_matches(re.compile(r"[A-Za-z0-9]"), text), None)
+    if match is None:
+        return
+    for new in rng.sample("123456789" if match[0].isdigit() else _CONSONANTS, 7):
+        if new != match[0].lower():
+            new = new.upper() if match[0].isupper() else new
+            yield text[: match.start()] + new + text[match.end() :]
 
 
 def _written(value: int, like: str) -> str:

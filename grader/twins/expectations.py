@@ -16,7 +16,7 @@ from grader.twins.decoys import USUAL_TYPES
 from grader.twins.equality import says_what_is_missing
 from grader.twins.hidden import HiddenComparisons
 from grader.twins.literals import Place, leaves
-from grader.twins.names import Names, call_name
+from grader.twins.names import Names, call_name, makes_object
 from grader.twins.origins import Origins
 from grader.twins.scopes import is_assertion
 from grader.twins.source import Edit
@@ -524,7 +524,7 @@ class ExpectationReader:
         """
         match expected:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if (
-                name[:1].isupper()
+                makes_object(expected)
                 and not self._names.builtin(expected.func)
                 and (self._names.library(expected.func) or name).partition(".")[0]
                 not in sys.stdlib_module_names
