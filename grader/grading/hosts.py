@@ -7,16 +7,10 @@ more slot itself, so that a single call never waits for a process to start: noth
 more submissions are open.
 """
 
-import contextlib
 import itertools
-import json
 import logging
 import os
-import socket
-import subprocess
-import sys
 import threading
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -25,28 +19,21 @@ from functools import partial
 
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grading import Grading
-from grader.grading.host_messages import (
-    Order,
-    differ_in_rules_alone,
-    encode_settings,
-    make_order,
-)
+from grader.grading.host_connection import Host, HostLostError
+from grader.grading.host_messages import differ_in_rules_alone, make_order
 from grader.grading.stopping import STOPPED
 from grader.model import GradeReport, Submission, wire
 from grader.model.errors import (
     ConfigurationError,
     GradingStoppedError,
-    SandboxUnavailableError,
     WireError,
 )
-from grader.process.exits import keep_from_forks
 from grader.process.request_id import caller
 from grader.process.threads import Threads
 from grader.process.tracing import lasting_span
 from grader.process.turns import TurnQueue
 from grader.sandbox.pool import SlotCounts
-from grader.suites.cache import ENCODED_BYTES, EncodedSuite, EncodedSuites, SuiteCache
-from sandbox_images.harness.wire.frames import READ_BYTES, FrameReader, Header, encode
+from grader.suites.cache import EncodedSuite, EncodedSuites
 
 _log = logging.getLogger(__name__)
 
@@ -56,22 +43,11 @@ OWN_SLOTS = 1
 processes start: later it is busy with handing out submissions."""
 _FAILED_STARTS = 3
 """After so many failed starts in a row, no further host process is started."""
-_END_TIMEOUT_S = 10.0
 _PATIENCE_S = 1.0
 """If settling a future takes as long, another thread reads what the host process sends next."""
 _SHORT = 1 << 16
 """At most so many characters are encoded by a thread that must not be kept waiting, such as that of
 an event loop."""
-
-_ENTER = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from grader.grading.host import main; main(int(sys.argv[2]))"
-)
-"""The code of a host process. It imports from the same path as this process."""
-
-
-class HostLostError(SandboxUnavailableError):
-    """A host process ended before it reported."""
 
 
 class Hosts:
@@ -178,7 +154,7 @@ class Hosts:
         else:
             self._hand_out()
 
-    def _leave(self, host: "Host | None") -> None:
+    def _leave(self, host: Host | None) -> None:
         """Free a slot of a host process, or of this one."""
         with self._lock:
             self._count(host, -1)
@@ -213,7 +189,7 @@ class Hosts:
         self._start_host()
         return False
 
-    def _free_host(self, suite: EncodedSuite) -> "Host | None":
+    def _free_host(self, suite: EncodedSuite) -> Host | None:
         """Return the best host process for a suite, if any has a free slot."""
         return max(
             (host for host in self._hosts if host.takes_orders and host.busy < host.slots),
@@ -224,7 +200,7 @@ class Hosts:
     def _busy(self) -> int:
         return self._busy_here + sum(host.busy for host in self._hosts)
 
-    def _count(self, host: "Host | None", change: int) -> None:
+    def _count(self, host: Host | None, change: int) -> None:
         if host is None:
             self._busy_here += change
         else:
@@ -250,7 +226,7 @@ class Hosts:
         except WireError:
             return None
 
-    def _begin(self, turn: "_SubmissionTurn", host: "Host | None") -> bool:
+    def _begin(self, turn: "_SubmissionTurn", host: Host | None) -> bool:
         """Begin to grade; return whether the slot is needed."""
         grading, suite = turn.grading, turn.suite
         if grading.handle.is_stopped:
@@ -270,7 +246,7 @@ class Hosts:
 
         return grading.run_in(self._threads, begin)
 
-    def _send(self, turn: "_SubmissionTurn", suite: EncodedSuite, host: "Host") -> bool:
+    def _send(self, turn: "_SubmissionTurn", suite: EncodedSuite, host: Host) -> bool:
         """Send a submission to a host process; return whether that was possible."""
         grading, number = turn.grading, next(self._numbers)
         try:
@@ -290,7 +266,7 @@ class Hosts:
     def _answered(
         self,
         turn: "_SubmissionTurn",
-        host: "Host",
+        host: Host,
         end_span: Callable[[], None],
         message: bytes | None,
     ) -> None:
@@ -334,13 +310,13 @@ class Hosts:
                 )
                 self._watch.start()
 
-    def _ready(self, host: "Host") -> None:
+    def _ready(self, host: Host) -> None:
         with self._lock:
             host.is_ready = True
             self._failed_starts = 0
         self._hand_out()
 
-    def _ended(self, host: "Host", reason: str) -> None:
+    def _ended(self, host: Host, reason: str) -> None:
         with self._lock:
             self._hosts.remove(host)
             if not self._closed.is_set():
@@ -397,238 +373,6 @@ class _OwnTurn:
 _Turn = _SubmissionTurn | _OwnTurn
 
 
-class Host:
-    """One host process, from the side of the grader that started it."""
-
-    def __init__(
-        self,
-        number: int,
-        settings: Settings,
-        *,
-        ready: "Callable[[Host], None]",
-        ended: "Callable[[Host, str], None]",
-    ) -> None:
-        """Start nothing yet.
-
-        Args:
-            number: Which share of the slots it has.
-            settings: For its grader.
-            ready: Called when it takes submissions.
-            ended: Called when it has ended, with the reason.
-        """
-        self.number = number
-        self.slots = settings.slots
-        self.busy = 0
-        """How many orders it has. `Hosts` counts them, and sets `is_ready`."""
-        self.is_ready = False
-        self.open_slots = 0
-        self._settings = settings
-        self._tell_ready = ready
-        self._tell_ended = ended
-        self._suites: SuiteCache[bool] = SuiteCache(ENCODED_BYTES)
-        self._orders: dict[int, Answered] = {}
-        self._sending = threading.Condition()
-        self._unsent: deque[bytes] = deque()
-        self._has_hung_up = False
-        self._reason = "it hung up"
-        self._reading = threading.Lock()
-        self._reader = FrameReader()
-        self._frames: deque[tuple[Header, list[bytes]]] = deque()
-        self._taken: Header | None = None
-        """The message that was taken last, until that is done."""
-        self._taken_before: Header | None = None
-        self._stream, self._theirs = socket.socketpair()
-        keep_from_forks(self._stream)
-        for end in (self._stream, self._theirs):
-            end.settimeout(None)  # Not the process's default, which Celery changes.
-        self._thread = threading.Thread(target=self._run, name=f"host-{number}", daemon=True)
-
-    def start(self) -> None:
-        """Begin to start the process."""
-        self._thread.start()
-
-    def knows(self, suite: EncodedSuite) -> bool:
-        """Tell whether the process has a suite already."""
-        return suite.digest in self._suites
-
-    @property
-    def takes_orders(self) -> bool:
-        """Whether it has started, and has not ended."""
-        return self.is_ready and not self._has_hung_up
-
-    def send_order(self, number: int, order: Order, answered: "Answered") -> None:
-        """Send an order, and never wait.
-
-        Args:
-            number: Names it; no other has it.
-            order: The order.
-            answered: Called once with the encoded report, or with None if the process ends first.
-
-        Raises:
-            HostLostError: The process has ended, or is about to.
-        """
-        frame = encode({**order.header, "id": number}, *order.texts)
-        with self._sending:
-            if not self._suites.get(order.suite.digest):
-                message = order.suite.message
-                self._suites.keep(order.suite.digest, True, len(message))
-                frame = encode({"op": "suite", "digest": order.suite.digest}, message) + frame
-            self._send(frame)
-            self._orders[number] = answered
-
-    def stop(self, number: int) -> None:
-        """Stop one grading, unless it has ended; its report still comes. Never raises or waits."""
-        with contextlib.suppress(HostLostError), self._sending:
-            if number in self._orders:
-                self._send(encode({"op": "stop", "id": number}))
-
-    def relieve_reader(self) -> None:
-        """Let another thread read if a message has kept the present one since the last call.
-
-        Settling a future calls whatever waits for it, and that may wait for another report.
-        """
-        taken, before = self._taken, self._taken_before
-        self._taken_before = taken
-        if taken is not None and taken is before:
-            with contextlib.suppress(RuntimeError):  # There is no thread left. Next time, perhaps.
-                self._start_reader()
-
-    def hang_up(self) -> None:
-        """Make the process end. Repeats harmlessly."""
-        with contextlib.suppress(OSError):
-            self._stream.shutdown(socket.SHUT_RDWR)
-
-    def join(self) -> None:
-        """Wait until the process has ended."""
-        self._thread.join()
-
-    def _send(self, data: bytes) -> None:
-        """Send what the stream takes at once, and leave the rest to the thread that writes."""
-        if self._has_hung_up:
-            raise HostLostError(_LOST)
-        if not self._unsent:
-            try:
-                data = data[self._stream.send(data, socket.MSG_DONTWAIT) :]
-            except BlockingIOError:
-                pass
-            except OSError as error:
-                self._has_hung_up = True
-                self._sending.notify_all()
-                raise HostLostError(_LOST) from error
-        if data:
-            self._unsent.append(data)
-            self._sending.notify_all()
-
-    # ------------------------------------------------------------ in a thread of its own
-
-    def _run(self) -> None:
-        """Start the process, write what is not sent at once, and wait for its end."""
-        process = None
-        try:
-            process = self._start()
-            self._configure()
-            self._start_reader()
-            self._write()
-        except HostLostError:
-            pass
-        except (OSError, RuntimeError) as error:
-            self._reason = f"{type(error).__name__}: {error}"
-        finally:
-            self.hang_up()
-            if process is not None:
-                if not self.is_ready:
-                    process.kill()  # It has no slot yet, and may not read for a while.
-                _end(process)
-            with self._sending:
-                self._has_hung_up = True
-                waiting = list(self._orders.values())
-                self._orders.clear()
-            with self._reading:
-                self._stream.close()
-            self._tell_ended(self, self._reason)
-            for answered in waiting:
-                answered(None)
-
-    def _start(self) -> "subprocess.Popen[bytes]":
-        with self._theirs as theirs:
-            return subprocess.Popen(
-                # Isolated until it has the path of this process.
-                [sys.executable, "-I", "-c", _ENTER, json.dumps(sys.path), str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                # The grader acts on signals from the terminal.
-                start_new_session=True,
-            )
-
-    def _configure(self) -> None:
-        level = logging.getLogger("grader").getEffectiveLevel()
-        with self._sending:
-            self._send(encode({"op": "settings", "level": level}, encode_settings(self._settings)))
-
-    def _write(self) -> None:
-        """Write what `_send` has left, until the process hangs up."""
-        while True:
-            with self._sending:
-                self._sending.wait_for(lambda: self._unsent or self._has_hung_up)
-                if self._has_hung_up:
-                    return
-                data = self._unsent[0]
-            self._stream.sendall(data)
-            with self._sending:
-                self._unsent.popleft()
-
-    def _start_reader(self) -> None:
-        threading.Thread(target=self._read, name=f"host-{self.number}-reader", daemon=True).start()
-
-    def _read(self) -> None:
-        """Take messages until the process hangs up, or another thread reads instead."""
-        me = self._present_reader = threading.current_thread()
-        try:
-            while self._present_reader is me and (frame := self._next_frame()) is not None:
-                self._taken = frame[0]
-                self._take(*frame)
-                if self._present_reader is me:
-                    self._taken = None
-            if self._present_reader is not me:
-                return
-        except (OSError, ValueError) as error:
-            self._reason = f"{type(error).__name__}: {error}"
-        except Exception as error:  # noqa: BLE001 - a bug of ours; callers still wait
-            _log.exception("the thread of a host process failed because of a bug")
-            self._reason = f"{type(error).__name__}: {error}"
-        with self._sending:
-            self._has_hung_up = True
-            self._sending.notify_all()
-
-    def _next_frame(self) -> "tuple[Header, list[bytes]] | None":
-        with self._reading:
-            while not self._frames:
-                if not (data := self._stream.recv(READ_BYTES)):
-                    return None
-                self._frames.extend(self._reader.feed(data))
-            return self._frames.popleft()
-
-    def _take(self, header: Header, blobs: list[bytes]) -> None:
-        match header["op"]:
-            case "report":
-                self.open_slots = header["open_slots"]
-                with self._sending:
-                    answered = self._orders.pop(header["id"], None)
-                if answered is not None:
-                    answered(blobs[0])
-            case "unusable":
-                self._reason = header["reason"]
-            case "log":
-                log = logging.getLogger(header["logger"])
-                log.log(header["level"], "%s", blobs[0].decode(errors="replace"))
-            case "ready":
-                self._tell_ready(self)
-            case unknown:
-                message = f"a host process sent {unknown!r}"
-                raise ValueError(message)
-
-
 class _Stop:
     """What a `StopHandle` closes to stop a grading in a host process."""
 
@@ -641,14 +385,9 @@ class _Stop:
         self._host.stop(self._number)
 
 
-Answered = Callable[[bytes | None], None]
-
-_LOST = "a host process of the grader ended before it reported"
-
-
 def _decode(message: bytes | None) -> GradeReport:
     if message is None:
-        raise HostLostError(_LOST)
+        raise HostLostError
     return wire.decode_report(message)
 
 
@@ -662,13 +401,3 @@ def _shares(slots: int) -> list[int]:
     # Those of this process count here, so that it starts no process for a single further slot.
     processes = -(-(slots - OWN_SLOTS) // SLOTS_PER_PROCESS)
     return [slots // processes + (number < slots % processes) for number in range(processes)]
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a process whose socket was closed, and kill it if it does not end."""
-    try:
-        process.wait(_END_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        _log.warning("the host process %d did not end; killing it", process.pid)
-        process.kill()
-        process.wait()
