@@ -15,7 +15,7 @@ from tests.hostile.conftest import CANARIES, HALF, LIMITS, SHARED, Lender, Targe
 RIGHT = HALF.replace("42 if n == 21 else n", "2 * n")
 
 LEAVE = """
-import contextlib, fcntl, json, os, signal, socket, struct, sys
+import contextlib, fcntl, json, os, select, signal, socket, struct, sys
 
 def leave():
     \"\"\"Leave names, locks, full pipes and files, held by two sockets that hold each other.\"\"\"
@@ -46,6 +46,7 @@ def leave():
         if os.fork() == 0:
             signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
             signal.pause()
+    select.select([0], [], [])  # since reading does not wait for an interactor any more
 """
 
 LOOK = """
