@@ -18,7 +18,9 @@ from sandbox_images.harness.kernel.shared_memory import SharedMemory
 _TICKS = os.sysconf("SC_CLK_TCK")
 _NICENESS = os.getpriority(os.PRIO_PROCESS, 0)
 _KIB = 1024
-_MEMORY = re.compile(rb"^(RssAnon|RssShmem|VmData|VmPTE|VmRSS|VmSize):\s+(\d+) kB$", re.MULTILINE)
+_MEMORY = re.compile(
+    rb"^(RssAnon|RssFile|RssShmem|VmData|VmPTE|VmRSS|VmSize):\s+(\d+) kB$", re.MULTILINE
+)
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _NUMBERS = (b"pid", b"pgid", b"sid")
 _READ_BYTES = 64 * 1024
@@ -57,6 +59,8 @@ class Memory(NamedTuple):
     """Anonymous and private, with the tables that map it."""
     shared_bytes: int
     """Shared memory in its page tables."""
+    mapped_bytes: int
+    """Shared memory and parts of files in its page tables."""
     other_bytes: int
     """The size of its other maps: of files, and of memory that it may share."""
     folder: str
@@ -93,6 +97,9 @@ class Account:
         """The CPU time of all processes."""
         self.memory_bytes = 0
         """The memory in use at the last look, if it is measured here."""
+        self.mapped_bytes: int | None = None
+        """The most that any process had mapped of files and shared memory, at any look. None before
+        the first look."""
         self._most_bytes = most_bytes
         self._shared = shared
         self._inherited_bytes = inherited_bytes
@@ -139,9 +146,12 @@ class Account:
             for thread, run_delay_s in reading.run_delays_s.items()
         )
         self._ready_s += max([0.0, *ready_s])
+        alive = (pid for pid, reading in read.items() if not reading.is_dead)
+        memory = list(map(read_memory, alive))
+        mapped_bytes = (each.mapped_bytes for each in memory)
+        self.mapped_bytes = max([self.mapped_bytes or 0, *mapped_bytes])
         if self._most_bytes is not None:
-            alive = (pid for pid, reading in read.items() if not reading.is_dead)
-            self.memory_bytes = self._count_memory(list(map(read_memory, alive)), self._most_bytes)
+            self.memory_bytes = self._count_memory(memory, self._most_bytes)
         self._seen, self._looked_at = read, time.monotonic()
 
     def _sum(self, read: Collection[_Reading]) -> float:
@@ -274,7 +284,9 @@ def read_memory(pid: int | str) -> Memory:
     # gVisor does not tell the kinds of memory apart.
     own_bytes = found.get(b"RssAnon", found.get(b"VmRSS", 0)) + found.get(b"VmPTE", 0)
     other_bytes = found.get(b"VmSize", 0) - found.get(b"VmData", 0)
-    return Memory(own_bytes, found.get(b"RssShmem", 0), other_bytes, folder)
+    shared_bytes = found.get(b"RssShmem", 0)
+    mapped_bytes = shared_bytes + found.get(b"RssFile", 0)
+    return Memory(own_bytes, shared_bytes, mapped_bytes, other_bytes, folder)
 
 
 def grown_bytes(memory: Iterable[Memory], inherited_bytes: int) -> int:

@@ -100,3 +100,12 @@ class Party:
         """The wait status. The process must have ended."""
         status: int = (self.ended or {})["status"]
         return status
+
+    def own_peak_bytes(self, mapped_bytes: int | None) -> int:
+        """Return how much memory of its own its largest process certainly had at some time.
+
+        Args:
+            mapped_bytes: How much of a peak may be files and shared memory; None if unknown.
+        """
+        peak_bytes = (self.ended or {}).get("new_peak_bytes", 0)
+        return 0 if mapped_bytes is None else peak_bytes - self.inherited_bytes - mapped_bytes

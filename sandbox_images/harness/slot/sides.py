@@ -146,6 +146,7 @@ class Side:
             "memory" if oom_killed else self.limit_hit,
             dropped_bytes=dropped,
             cpu_time_s=cpu_time_s,
+            memory_bytes=self.party.own_peak_bytes(self.account.mapped_bytes),
             limits=self.limits,
         )
         if limit is not None:

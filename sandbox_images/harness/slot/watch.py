@@ -267,7 +267,13 @@ class Watch:
             exit_code, exit_signal = exit_of(decisive.status)
         dropped = self._stdout.dropped_bytes + self._stderr.dropped_bytes
         limit_hit = limit_of(
-            self._limit_hit, dropped_bytes=dropped, cpu_time_s=cpu_time_s, limits=self._limits
+            self._limit_hit,
+            dropped_bytes=dropped,
+            cpu_time_s=cpu_time_s,
+            memory_bytes=max(
+                party.own_peak_bytes(self._account.mapped_bytes) for party in self._parties
+            ),
+            limits=self._limits,
         )
         return Ended(
             exit_code=exit_code,

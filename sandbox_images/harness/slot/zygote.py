@@ -15,6 +15,7 @@ import importlib
 import json
 import os
 import random
+import resource
 import signal
 import site
 import socket
@@ -229,13 +230,16 @@ def _await_end(pid: int, init: int) -> dict[str, Any]:
     # When process 1 is reaped, the kernel has killed all that was left in its namespace.
     os.kill(init, signal.SIGKILL)
     os.waitpid(init, 0)
-    return _ended(status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
-
-
-def _ended(status: int, cpu_time_s: float = 0.0, peak_memory_bytes: int = 0) -> dict[str, Any]:
+    peak_bytes = usage.ru_maxrss * 1024
+    # A program that borrowed this memory before it was executed has this process's peak, too.
+    grown = usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
-        "event": "ended",
-        "status": status,
-        "cpu_time_s": cpu_time_s,
-        "peak_memory_bytes": peak_memory_bytes,
+        **_ended(status),
+        "cpu_time_s": usage.ru_utime + usage.ru_stime,
+        "peak_memory_bytes": peak_bytes,
+        "new_peak_bytes": peak_bytes if grown else 0,
     }
+
+
+def _ended(status: int) -> dict[str, Any]:
+    return {"event": "ended", "status": status, "cpu_time_s": 0.0, "peak_memory_bytes": 0}
