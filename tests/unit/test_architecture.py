@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -19,12 +20,28 @@ LISTED = re.compile(r"^ *([a-z_]+(?:, [a-z_]+)*)/? {2,}\S", re.MULTILINE)
 HEAVY = ("celery", "docker", "numpy", "pyarrow", "redis", "requests", "torch", "uvicorn")
 
 
-def imported_roots(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield (node.module or "").partition(".")[0]
+def statements(tree: ast.AST, in_function: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield all statements below a node, and whether each is in a function."""
+    in_function = in_function or isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef)
+    for child in ast.iter_child_nodes(tree):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield child, in_function
+            yield from statements(child, in_function)
+
+
+@cache
+def imports(path: Path) -> tuple[tuple[str, bool], ...]:
+    """Return what a file imports, and whether that is in a function."""
+    return tuple(
+        (f"{node.module}.{alias.name}" if isinstance(node, ast.ImportFrom) else alias.name, lazy)
+        for node, lazy in statements(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    )
+
+
+def imported_roots(path: Path) -> set[str]:
+    return {name.partition(".")[0] for name, _ in imports(path)}
 
 
 def test_harness_imports_only_the_standard_library_pytest_and_itself(repo_dir: Path) -> None:
@@ -42,7 +59,7 @@ def test_harness_imports_only_the_standard_library_pytest_and_itself(repo_dir: P
 def test_wire_modules_of_the_harness_import_only_the_standard_library(
     repo_dir: Path, module: str
 ) -> None:
-    roots = set(imported_roots(repo_dir / HARNESS / "wire" / f"{module}.py"))
+    roots = imported_roots(repo_dir / HARNESS / "wire" / f"{module}.py")
     assert roots <= sys.stdlib_module_names
 
 
@@ -96,28 +113,22 @@ def sources(repo_dir: Path) -> dict[str, Path]:
     return found
 
 
-def imported_modules(tree: ast.AST, modules: Mapping[str, Path]) -> Iterator[str]:
-    """Yield the production modules that are imported anywhere in a tree."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        for name in names:
-            for found in (name, name.rpartition(".")[0]):
-                if found in modules:
-                    yield found
-                    break
+def imported_modules(
+    path: Path, modules: Mapping[str, Path], *, lazily: bool | None = None
+) -> set[str]:
+    """Return the production modules that a file imports; `lazily`, only in functions or not."""
+    return {
+        found
+        for name, lazy in imports(path)
+        if lazily is None or lazy is lazily
+        for found in [name if name in modules else name.rpartition(".")[0]]
+        if found in modules
+    }
 
 
 def test_imports_between_modules_form_no_circle(repo_dir: Path) -> None:
     modules = sources(repo_dir)
-    graph = {
-        name: set(imported_modules(ast.parse(path.read_text()), modules)) - {name}
-        for name, path in modules.items()
-    }
+    graph = {name: imported_modules(path, modules) - {name} for name, path in modules.items()}
     assert sum(map(len, graph.values())) > 1000
     order = TopologicalSorter(graph)
     order.prepare()  # raises CycleError, which names the circle
@@ -128,14 +139,8 @@ def test_short_module_with_one_importer_is_part_of_it(repo_dir: Path) -> None:
     modules = sources(repo_dir)
     importers: dict[str, set[str]] = {name: set() for name in modules}
     for name, path in modules.items():
-        tree = ast.parse(path.read_text())
-        lazy = {
-            each
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            for each in imported_modules(node, modules)
-        }
-        for each in set(imported_modules(tree, modules)) - lazy:
+        lazy = imported_modules(path, modules, lazily=True)
+        for each in imported_modules(path, modules, lazily=False) - lazy:
             importers[each].add(name)
     short = [
         name
