@@ -33,19 +33,7 @@ _NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|//[^\n]*|/\*.*?\*/', re.DOTA
 _BODY = re.compile(r"(?P<body>^func[ \t]+Test.*?)^\}", re.MULTILINE | re.DOTALL)
 _LOCAL_FUNCTION = re.compile(r"^(?:\t| {4})(\w+)[ \t]*:=[ \t]*func\(", re.MULTILINE)
 _RANDOM = re.compile(r"\brand\.(?!New)")
-_SHOW = """
-func shownForTests(start string, value interface{}) {
-	switch found := value.(type) {  // The two zeros are equal.
-	case float64:
-		value = found + 0
-	case []float64:
-		for i := range found { found[i] += 0 }
-	}
-	shownfmt.Printf("\\n%s %#v\\n", start, value)
-}
-func asTextForTests(value interface{}) string { return shownfmt.Sprintf("%v", value) }
-func likeForTests(_ func(), expected interface{}) interface{} { return expected }
-"""
+_SHOW = driver_source("show.go")
 
 _SHOW_SEEN = (
     'import (shownreflect "reflect"; shownsort "sort"; shownstrconv "strconv"; showntime "time")\n'

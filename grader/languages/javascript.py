@@ -63,31 +63,7 @@ _WHOLE_OUTPUT = b"""for (const stream of [process.stdout, process.stderr]) {
 and `process.exit` loses what a pipe does not hold yet."""
 
 
-_SHOW = """
-let seedForTests = 42;
-function randomForTests() {
-  seedForTests = (seedForTests * 16807) % 2147483647;
-  return seedForTests / 2147483647;
-}
-function shownForTests(value) {
-  return JSON.stringify(value, function (key, inner) {
-    const own = this[key];
-    const kind = Object.prototype.toString.call(own).slice(8, -1);
-    if (["Undefined", "Function", "AsyncFunction", "GeneratorFunction"].includes(kind)) {
-      return `(${typeof own})`;
-    }
-    if (["BigInt", "Symbol", "Date", "RegExp", "Error"].includes(kind)) {
-      return `(${kind}) ${kind === "Date" ? own.getTime() : String(own)}`;
-    }
-    if (typeof own === "number") return Number.isFinite(own) ? own : `(number) ${own}`;
-    if (inner === null || typeof inner !== "object" || Array.isArray(inner)) return inner;
-    if (kind === "Map" || kind === "Set") {
-      return {[`(${kind})`]: [...own].map((each) => shownForTests(each)).sort()};
-    }
-    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
-}
-"""
+_SHOW = driver_source("show.js")
 
 
 def show(values: ValueDriver) -> str:
@@ -99,6 +75,8 @@ def show(values: ValueDriver) -> str:
 
 
 _CALL = driver_source("call.js")
+_STAND_IN = driver_source("stand_in.js")
+"""A module of which all names do nothing."""
 
 
 _NODES = {
@@ -275,21 +253,6 @@ def _thrown(argument: str) -> Matcher | None:
         return Matcher(actual="thrownForTests({actual})", contains=True, is_of_a_function=True)
     return None
 
-
-_STAND_IN = """const standIn = new Proxy(function () {}, {
-  get: (_target, name) => {
-    if (name === Symbol.toPrimitive) return () => "";
-    if (name === Symbol.iterator) return function* () {};
-    return name === "then" ? undefined : standIn;
-  },
-  apply: () => standIn,
-  construct: () => standIn,
-  set: () => true,
-});
-export default standIn;
-export const exportsForTests = standIn;
-"""
-"""A module of which all names do nothing."""
 
 _EXERCISES = Exercises(
     start=re.compile(r"(?<![\w$.])expect\s*\("),

@@ -86,7 +86,7 @@ class CallDriver(NamedTuple):
 
 
 def driver_source(name: str) -> str:
-    """Return the source of a program that makes a call, for `Language.call` to complete."""
+    """Return what programs that show values or make calls have in them, from `drivers/`."""
     return (Path(__file__).parent / "drivers" / name).read_text()
 
 

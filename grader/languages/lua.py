@@ -19,24 +19,7 @@ _WORDS = ErrorWords(
     line=re.compile(r"[\w./-]+\.lua:(?P<line>\d+): (?!in )"),
 )
 
-_SHOW = """
-local function shownForTests(value)
-    if type(value) == "string" then return (string.format("%q", value):gsub("\\n", "n")) end
-    if type(value) == "number" then
-        if value == math.floor(value) and math.abs(value) < 2^53 then
-            return string.format("%.0f", value + 0.0)  -- The two zeros are equal.
-        end
-        return string.format("%.17g", value)
-    end
-    if type(value) ~= "table" then return tostring(value) end
-    local items = {}
-    for key, item in pairs(value) do
-        items[#items + 1] = "[" .. shownForTests(key) .. "] = " .. shownForTests(item)
-    end
-    table.sort(items)
-    return "{" .. table.concat(items, ", ") .. "}"
-end
-"""
+_SHOW = driver_source("show.lua")
 
 
 _RETURNED = re.compile(r"^return\b[^\n]*\s*\Z", re.MULTILINE)
@@ -58,17 +41,7 @@ _TITLE = re.compile(
     r"""\b(?:describe|context|insulate|it)\s*\(\s*(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 )
 _EXERCISE_DRIVER = driver_source("tests.lua")
-_STAND_IN = """local standIn, acts = {}, {}
-local function itself() return standIn end
-for _, name in ipairs({"call", "index", "add", "sub", "mul", "div", "mod", "unm", "pow"}) do
-    acts["__" .. name] = itself
-end
-acts.__newindex = function() end
-acts.__concat = function() return "" end
-acts.__lt = function() return false end
-acts.__le = acts.__lt
-return setmetatable(standIn, acts)
-"""
+_STAND_IN = driver_source("stand_in.lua")
 
 
 def tests_program(source: str, solution_path: str, _example: str) -> tuple[str, tuple[str, ...]]:

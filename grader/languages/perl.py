@@ -8,6 +8,7 @@ from grader.languages.language import (
     Language,
     TranslatedTests,
     ValueDriver,
+    driver_source,
 )
 from grader.languages.perl_tests import read_tests
 
@@ -17,22 +18,7 @@ _WORDS = ErrorWords(
     line=re.compile(r" at (?!/)[\w./-]+\.p[lm] line (?P<line>\d+)"),
 )
 
-_SHOW = """
-sub shown_for_tests {
-    my ($value) = @_;
-    return "undef" if !defined $value;
-    if (ref $value eq "ARRAY") {
-        return "[" . join(", ", map { shown_for_tests($_) } @$value) . "]";
-    }
-    if (ref $value eq "HASH") {
-        my @items = map { "$_ => " . shown_for_tests($value->{$_}) } sort keys %$value;
-        return "{" . join(", ", @items) . "}";
-    }
-    $value =~ s/([\\\\"])/\\\\$1/g;
-    $value =~ s/\\n/\\\\n/g;
-    return "\\"$value\\"";
-}
-"""
+_SHOW = driver_source("show.pl")
 
 
 def show(values: ValueDriver) -> str:

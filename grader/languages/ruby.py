@@ -33,18 +33,7 @@ _NOTICES_GEMS = re.compile(
     r"""|\$["':]"""
 )
 
-_SHOW = """
-def shown_for_tests(value)
-  case value
-  when Array then "[#{value.map { |each| shown_for_tests(each) }.join(", ")}]"
-  when Hash
-    pairs = value.map { |key, each| "#{shown_for_tests(key)}=>#{shown_for_tests(each)}" }
-    "{#{pairs.sort.join(", ")}}"
-  when Float then value.finite? && value == value.to_i ? value.to_i.to_s : value.inspect
-  else value.inspect
-  end
-end
-"""
+_SHOW = driver_source("show.rb")
 
 
 def prepare(code: str) -> SourceFile:
@@ -112,15 +101,7 @@ _TEST_NAME = re.compile(r"^([ \t]*def[ \t]+test_)\w*", re.MULTILINE)
 _CONSTANT = re.compile(r"(?<![\w:.@$])[A-Z]\w*")
 _OWN_CLASS = re.compile(r"^[ \t]*(?:class|module)[ \t]+(\w+)", re.MULTILINE)
 _EXERCISE_DRIVER = driver_source("tests.rb")
-_STAND_IN = """class StandInForTests < BasicObject
-  def method_missing(*) = self
-  def respond_to_missing?(*) = true
-  def to_s = ""
-end
-%s.each do |name|
-  Object.const_set(name, StandInForTests.new) unless Object.const_defined?(name)
-end
-"""
+_STAND_IN = driver_source("stand_in.rb")
 
 
 def tests_program(source: str, _solution_path: str, _example: str) -> tuple[str, tuple[str, ...]]:
@@ -194,7 +175,9 @@ _EXERCISES = Exercises(
         {"all", "any", "none", "include", "select", "map", "find", "count", "match", "between"}
     ),
     program=tests_program,
-    stub=lambda names: _STAND_IN % [name for name in names if name[0].isupper()],
+    stub=lambda names: _STAND_IN.replace(
+        "{names}", str([name for name in names if name[0].isupper()])
+    ),
 )
 
 LANGUAGES = (
