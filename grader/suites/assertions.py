@@ -44,7 +44,6 @@ _LOOP = re.compile(
 _ASSIGNS = r"(?::?=(?![=>])|<-)"
 """What stands between a name and its value."""
 _WORD = re.compile(r"\$?[A-Za-z_]\w*")
-_SHOWN_CHARS = 120
 
 
 class _Pair(NamedTuple):
