@@ -254,7 +254,7 @@ class Target:
         counts = []
         for _ in range(_COUNTS):
             counts.append(_count_processes(self.slot))
-            if len(counts) > 1 and counts[-1] == counts[-2] == self._processes:
+            if counts[-1] == self._processes:
                 break
             time.sleep(_COUNT_EVERY_S)
         return min(counts)
