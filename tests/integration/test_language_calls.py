@@ -389,6 +389,12 @@ def test_number_that_a_parameter_cannot_hold_is_not_changed(grader: Grader) -> N
     assert [case.verdict for case in report.cases] == ["passed", *["runtime_error"] * 3]
 
 
+def test_properties_without_a_value_do_not_count(grader: Grader) -> None:
+    code = "const f = () => ({ kept: null, gone: undefined, method() {}, list: [undefined] });"
+    report = grade(grader, "javascript", code, "f", [[]], [{"kept": None, "list": [None]}])
+    assert report.verdict == "passed", report.feedback
+
+
 def test_value_that_is_no_data_is_not_null(grader: Grader) -> None:
     report = grade(grader, "javascript", "function f() { return f; }", "f", [[]], [None])
     assert report.verdict == "failed"

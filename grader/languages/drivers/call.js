@@ -39,7 +39,9 @@ function shownForTests(value) {
   }
   if (["ListNode", "TreeNode"].includes(value.constructor?.name)) return shownForTests(valuesForTests(value));
   const entries = value instanceof Map ? [...value] : Object.entries(value);
-  const fields = entries.map(([key, inner]) => JSON.stringify(String(key)) + ":" + shownForTests(inner));
+  const fields = entries
+    .filter(([, inner]) => !["undefined", "function", "symbol"].includes(typeof inner))
+    .map(([key, inner]) => JSON.stringify(String(key)) + ":" + shownForTests(inner));
   return "{" + fields.join(",") + "}";
 }
 (async () => {
