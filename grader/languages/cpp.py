@@ -158,7 +158,9 @@ _RESERVED_IN_20 = _RESERVED | {
 
 _NEWER = frozenset({"c++2a", "c++2b", "c++23", "cpp23"})
 """Standards that fences name and labels do not."""
-_NAMES_OF_20 = frozenset({"cpp20", "c++20", "gnu c++20", "clang++20 diagnostics"})
+_NAMES_OF_20 = frozenset(
+    {"cpp20", "c++20", "c++ 20", "gnu c++20", "gnu++20", "clang++20 diagnostics"}
+)
 
 _CPP17 = Language(
     name="cpp",
@@ -166,9 +168,13 @@ _CPP17 = Language(
     image="cpp",
     aliases=frozenset(
         {
-            *("c++", "cc", "cxx", "g++", "gpp", "hpp", "c++11", "c++14", "c++17"),
-            *("cpp11", "cpp14", "cpp17", "gnu c++", "gnu c++11", "gnu c++14"),
-            *("gnu c++17", "ms c++", "ms c++ 2017", "clang++17 diagnostics"),
+            *("c++", "cplusplus", "cc", "cxx", "g++", "gpp", "hpp", "gnu c++", "c++98", "c++03"),
+            *(
+                f"{of}{year}"
+                for of in ("c++", "c++ ", "cpp", "gnu c++", "gnu++")
+                for year in (11, 14, 17)
+            ),
+            *("ms c++", "ms c++ 2017", "clang++17 diagnostics"),
         }
     ),
     shared_fences=_NAMES_OF_20 | _NEWER,
