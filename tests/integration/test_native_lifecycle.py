@@ -15,8 +15,21 @@ from pathlib import Path
 import pytest
 
 from grader.config.settings import Settings
-from grader.model import Limits, MiB, SuiteFile
+from grader.grading.grader import Grader
+from grader.model import (
+    InteractiveTests,
+    Interactor,
+    Limits,
+    MiB,
+    StdinCase,
+    StdinTests,
+    Submission,
+    SuiteFile,
+    Tests,
+    TestSuite,
+)
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
+from grader.model.verdict import Verdict
 from grader.sandbox import payload
 from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.native.backend import NativeSandbox
@@ -311,6 +324,63 @@ def test_layers_say_whether_cgroups_are_used(sandbox: NativeSandbox) -> None:
     assert memory.startswith(
         "cgroup v" if isinstance(find_home(), CgroupHome) else "reduced: no cgroup"
     )
+
+
+# ---------------------------------------------------------------- a machine with too little memory
+
+
+@pytest.fixture
+def _short_of_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give all slots together less memory than one submission may use."""
+    home = find_home()
+    if not isinstance(home, CgroupHome):
+        pytest.skip("there are no control groups here")
+    folders = {
+        inside: folder.parent / f"short-{os.getpid()}" for inside, folder in home.folders.items()
+    }
+    for folder in folders.values():
+        folder.mkdir()
+        for limit in ("memory.max", "memory.limit_in_bytes"):
+            if (folder / limit).exists():
+                (folder / limit).write_text(str(MEMORY_BYTES))
+    short = CgroupHome(
+        version=home.version,
+        folders={inside: folder / "grader" for inside, folder in folders.items()},
+    )
+    monkeypatch.setattr("grader.sandbox.native.backend.find_home", lambda: short)
+    yield
+    short.close()
+    for folder in folders.values():
+        folder.rmdir()
+
+
+TAKES_MEMORY = f"print(len(bytearray({2 * MEMORY_BYTES})))"
+ANSWER = f"{2 * MEMORY_BYTES}\n"
+
+
+@pytest.mark.usefixtures("_short_of_memory")
+@pytest.mark.parametrize(
+    "tests",
+    [
+        StdinTests(cases=(StdinCase(id="0", stdin="", expected=ANSWER),)),
+        InteractiveTests(
+            cases=(StdinCase(id="0", stdin="", expected=ANSWER),),
+            interactor=Interactor(
+                source="def interact(_, answer):\n    return input() in answer\n"
+            ),
+        ),
+    ],
+    ids=lambda tests: type(tests).__name__,
+)
+def test_submission_is_not_blamed_if_the_machine_runs_out_of_memory(
+    sandbox: NativeSandbox, tests: Tests
+) -> None:
+    limits = Limits(memory_bytes=4 * MEMORY_BYTES)
+    suite = TestSuite(tests=tests, format="test")
+    with Grader(Settings(slots=1, retries=0, limits=limits), sandbox=sandbox) as grader:
+        report = grader.grade(Submission(id="takes", completion=TAKES_MEMORY, suite=suite))
+    assert report.verdict is Verdict.INTERNAL_ERROR, report.feedback
+    assert "the machine has run out of memory" in report.feedback
 
 
 # ---------------------------------------------------------------- without root

@@ -6,7 +6,6 @@ counts is not the slot's.
 """
 
 import os
-from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -40,6 +39,14 @@ class CgroupReader(NamedTuple):
         name = "memory.oom_control" if self.version == 1 else "memory.events"
         return _number(_read(self.memory, name), b"oom_kill")
 
+    def limit_hits(self) -> int:
+        """Return how many times the cgroup itself has had no more memory to give so far."""
+        if self.version == 2:
+            return _number(_read(self.memory, "memory.events"), b"oom")
+        # The second counts if memory and swap together were at their limit, which is the same here.
+        names = ("memory.failcnt", "memory.memsw.failcnt")
+        return sum(int(_read(self.memory, name)) for name in names if _has(self.memory, name))
+
     def memory_bytes(self) -> int:
         """Return the memory in use now, without what the kernel can drop.
 
@@ -72,14 +79,6 @@ def open_reader(root: str) -> CgroupReader | None:
         if _has(cpu, "cpuacct.usage") and not _has(cpu, "release_agent"):
             return CgroupReader(version=1, memory=memory, cpu=cpu)
     return None
-
-
-def oom_alarm(cgroup: CgroupReader | None) -> Callable[[], bool]:
-    """Return a function that tells whether the kernel has killed for want of memory since now."""
-    if cgroup is None:
-        return lambda: False
-    before = cgroup.oom_kills()
-    return lambda: cgroup.oom_kills() > before
 
 
 def _has(folder: str, name: str) -> bool:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from sandbox_images.harness.kernel import processes
-from sandbox_images.harness.kernel.cgroup import CgroupReader, oom_alarm
+from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot import idleness
 from sandbox_images.harness.slot.ended import Ended, exit_of
+from sandbox_images.harness.slot.limit_hit import oom_alarm
 from sandbox_images.harness.slot.relay import Relay
 from sandbox_images.harness.slot.sides import Side, Talker
 from sandbox_images.harness.slot.watch import RunStopped
@@ -80,7 +81,8 @@ class Interaction:
 
         Raises:
             RunStopped: The grader has stopped the batch; all processes of the run are gone.
-            SlotBroken: A process failed before it reached the code it was to run.
+            SlotBroken: A process failed before it reached the code it was to run, or was killed
+                because the machine had no memory left.
         """
         try:
             self._asked_at = self._moved_at = time.monotonic()

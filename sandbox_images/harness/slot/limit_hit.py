@@ -1,7 +1,10 @@
 """Which limits a run has exceeded, and which of them counts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from sandbox_images.harness.kernel.cgroup import CgroupReader
+from sandbox_images.harness.slot.zygotes import SlotBroken
 
 _MOST_WAITING = 10
 """A run ends after this many times its wall time limit, however long it waited for a CPU."""
@@ -46,3 +49,23 @@ def limit_of(
     if stopped_by is None and cpu_time_s > limits["cpu_time_s"]:
         return "cpu_time"
     return stopped_by
+
+
+def oom_alarm(cgroup: CgroupReader | None) -> Callable[[], bool]:
+    """Return a function that tells whether the kernel has killed for want of memory since now.
+
+    It raises SlotBroken if the slot still had memory left. Then the machine has too little, or
+    another cgroup above the slot's, which is not the submission's fault.
+    """
+    if cgroup is None:
+        return lambda: False
+    kills, hits = cgroup.oom_kills(), cgroup.limit_hits()
+
+    def happened() -> bool:
+        if cgroup.oom_kills() == kills:
+            return False
+        if cgroup.limit_hits() == hits:
+            raise SlotBroken("the machine has run out of memory, but the slot has not")
+        return True
+
+    return happened

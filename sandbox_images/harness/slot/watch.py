@@ -8,10 +8,10 @@ from itertools import chain
 from typing import Any
 
 from sandbox_images.harness.kernel import processes
-from sandbox_images.harness.kernel.cgroup import CgroupReader, oom_alarm
+from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
-from sandbox_images.harness.slot.limit_hit import is_late, limit_of
+from sandbox_images.harness.slot.limit_hit import is_late, limit_of, oom_alarm
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.pipes import CappedOutput, CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
@@ -96,7 +96,8 @@ class Watch:
 
         Raises:
             RunStopped: The grader has stopped the batch; all processes of the run are gone.
-            SlotBroken: A process failed before it reached the code it was to run.
+            SlotBroken: A process failed before it reached the code it was to run, or was killed
+                because the machine had no memory left.
         """
         try:
             self._asked_at = time.monotonic()

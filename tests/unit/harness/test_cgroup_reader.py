@@ -14,6 +14,8 @@ from sandbox_images.harness.kernel.cgroup import CgroupReader, open_reader
 
 VERSION_1 = {
     "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+    "memory/memory.failcnt": "3\n",
+    "memory/memory.memsw.failcnt": "36\n",
     "memory/memory.usage_in_bytes": "29962240\n",
     "memory/memory.stat": (
         "cache 8396800\nrss 21012480\nrss_huge 0\nshmem 0\nmapped_file 0\ndirty 8392704\n"
@@ -56,14 +58,14 @@ def opened(root: Path, files: Mapping[str, str]) -> CgroupReader:
 
 def test_version_1_counters(tmp_path: Path) -> None:
     reader = opened(tmp_path, VERSION_1)
-    assert (reader.version, reader.oom_kills()) == (1, 1)
+    assert (reader.version, reader.oom_kills(), reader.limit_hits()) == (1, 1, 39)
     assert reader.cpu_time_s() == pytest.approx(0.093902546)
     assert reader.memory_bytes() == 29962240 - 8392704 - 4096
 
 
 def test_version_2_counters(tmp_path: Path) -> None:
     reader = opened(tmp_path, VERSION_2)
-    assert (reader.version, reader.oom_kills()) == (2, 2)
+    assert (reader.version, reader.oom_kills(), reader.limit_hits()) == (2, 2, 2)
     assert reader.cpu_time_s() == pytest.approx(19.299336)
     assert reader.memory_bytes() == 31457280 - 8388608 - 1048576 - 524288
 
@@ -79,6 +81,11 @@ def test_each_look_sees_the_counters_as_they_are_now(tmp_path: Path) -> None:
 def test_version_1_controllers_mounted_together_are_found(tmp_path: Path, name: str) -> None:
     files = {k.replace("cpuacct/", f"{name}/"): v for k, v in VERSION_1.items()}
     assert opened(tmp_path, files).cpu_time_s() == pytest.approx(0.093902546)
+
+
+def test_version_1_without_accounts_of_swap_is_read(tmp_path: Path) -> None:
+    files = {name: text for name, text in VERSION_1.items() if "memsw" not in name}
+    assert opened(tmp_path, files).limit_hits() == 3
 
 
 def test_cache_larger_than_a_stale_usage_is_no_negative_memory(tmp_path: Path) -> None:
