@@ -5,7 +5,7 @@ test of it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from textwrap import indent
@@ -22,11 +22,11 @@ _SECTION = re.compile(r"^# (.+)\n((?:(?!# ).*\n)+)", re.MULTILINE)
 SOURCES = {
     path.name.partition(".")[0]: path.read_text() for path in sorted(_FOLDER.glob("*.py.txt"))
 }
-FEATURES = [
-    pytest.param(name, body, id=f"{name}: {what}")
-    for name in SOURCES
-    for what, body in _SECTION.findall((_FOLDER / f"{name}.features.txt").read_text())
-]
+FEATURES = {
+    name: dict(_SECTION.findall((_FOLDER / f"{name}.features.txt").read_text())) for name in SOURCES
+}
+ROUNDS = 3
+"""What is changed is chosen at random."""
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +36,33 @@ def slot(native_sandbox: Sandbox) -> Iterator[Slot]:
         yield opened
 
 
-@pytest.mark.parametrize(("name", "body"), FEATURES)
-def test_feature_passes(slot: Slot, name: str, body: str) -> None:
-    module = (
-        "import pytest\nimport solution\nfrom solution import *\n\n"
-        f"def test_it(capsys, monkeypatch):\n{indent(body, '    ')}\n"
+def failed(slot: Slot, suite: Suite, features: Iterable[str]) -> dict[str, str]:
+    """Return what the right submission says of the features that do not pass."""
+    found = dict[str, str]()
+    for _ in range(ROUNDS):
+        graded = grade(slot, suite, suite.right)
+        assert not graded.tampered
+        cases = zip(features, graded.cases, strict=True)
+        found |= {what: case.feedback for what, case in cases if case.verdict != Verdict.PASSED}
+    return found
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_features_pass(slot: Slot, name: str) -> None:
+    tests = (
+        f"def test_{number}(capsys, monkeypatch):\n{indent(body, '    ')}\n"
+        for number, body in enumerate(FEATURES[name].values())
     )
-    graded = grade(slot, Suite(right=SOURCES[name], module=module), SOURCES[name])
+    head = "import pytest\nimport solution\nfrom solution import *\n"
+    suite = Suite(right=SOURCES[name], module="\n".join([head, *tests]))
+    assert failed(slot, suite, FEATURES[name]) == {}
 
-    assert [case.verdict for case in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
-    assert not graded.tampered
 
-
-@pytest.mark.parametrize(
-    ("name", "body"), [row for row in FEATURES if row.values[0] != "functions"]
-)
-def test_feature_passes_in_a_script(slot: Slot, name: str, body: str) -> None:
-    needs = "import pytest\n" if "pytest" in body else ""  # its import takes a fifth of a second
-    graded = grade(slot, Suite(right=SOURCES[name], cases=[needs + body]), SOURCES[name])
-
-    assert [case.verdict for case in graded.cases] == [Verdict.PASSED], verdicts(graded.cases)
-    assert not graded.tampered
+@pytest.mark.parametrize("name", ["stack", "vector"])
+def test_features_pass_in_a_script(slot: Slot, name: str) -> None:
+    cases = tuple(FEATURES[name].values())
+    suite = Suite(right=SOURCES[name], setup="import pytest\n", cases=cases)
+    assert failed(slot, suite, FEATURES[name]) == {}
 
 
 DIGITS = """

@@ -1,5 +1,7 @@
 """A suite that needs what the sandbox lacks is our fault, and no submission can claim that."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from grader.config.settings import Settings
@@ -53,8 +55,9 @@ CLAIMS = {
 
 
 @pytest.fixture(scope="module")
-def grader(native_sandbox: Sandbox) -> Grader:
-    return Grader(Settings(), sandbox=native_sandbox)
+def grader(native_sandbox: Sandbox) -> Iterator[Grader]:
+    with Grader(Settings(slots=1, retries=0), sandbox=native_sandbox) as opened:
+        yield opened
 
 
 def grade(grader: Grader, label: object, code: str) -> GradeReport:
