@@ -54,6 +54,8 @@ _WRAPPED = re.compile(
     r"\A\s*+(?:\{(?s:.*)\}|\[(?s:.*)\]|<(?:code|pre)\b(?s:.*)</(?:code|pre)>)\s*\Z"
 )
 """What begins and ends as JSON or an element of HTML do."""
+_GLUED_FENCE = re.compile(r"(?<=[^`\s])[ \t]*`{3,}[ \t]*$", re.MULTILINE)
+"""A closing fence that stands in the last line of the code."""
 _ESCAPED = re.compile(r"&[lg]t;")
 _UNESCAPED = re.compile(r"[<>]|&(?!#?\w+;)")
 """What a text as HTML writes it lacks."""
@@ -136,6 +138,10 @@ def _find_plain(
         several = find_files(text, blocks, language, entry_point=entry_point)
         if several is not None:
             return several
+        opened = _opened_by_prompt(text, blocks, language, entry_point, continues=continues)
+        if opened is not None:
+            note = f"Took code of {language.title} before a fence that only closes."
+            return FoundProgram(code=opened, note=note)
     own = [block for block in blocks if block.word in language.fences]
     pool = own or [block for block in blocks if block.tag is Tag.NONE]
     pool = [block for block in pool if block.content(text).strip()]
@@ -145,7 +151,9 @@ def _find_plain(
         kind = f"of {language.title}" if own else "without a language"
         number = pool.index(block) + 1
         note = f"Took code block {number} of {len(pool)} {kind}, the {which}."
-        return FoundProgram(code=block.content(text), note=note)
+        code = block.content(text)
+        glued = None if block.closed else _GLUED_FENCE.search(code)
+        return FoundProgram(code=code[: glued.start()] if glued else code, note=note)
     if blocks:
         others = ", ".join(dict.fromkeys(repr(block.word) for block in blocks if block.word))
         note = f"No code block is of {language.title}; there are blocks of {others or 'nothing'}."
@@ -157,6 +165,35 @@ def _find_plain(
         note = f"The answer has no code block and no {wanted}."
         return FoundProgram(code=None, note=note)
     return FoundProgram(code=text, note="Took the whole answer, which has no code block.")
+
+
+def _opened_by_prompt(
+    text: str,
+    blocks: list[Block],
+    language: Language,
+    entry_point: str | None,
+    *,
+    continues: bool,
+) -> str | None:
+    """Return the code before the first fence, if the prompt has opened the block that it closes.
+
+    Then it is a program, or defines or continues the function, and nothing after it does.
+    """
+    if not blocks or blocks[0].tag is not Tag.NONE:
+        return None
+    code = text[: blocks[0].opener]
+    if "```" in code:
+        return None  # what looks like a block is one that is quoted, for example
+    first, _, rest = code.partition("\n")
+    if first.strip().lower() in language.fences:
+        code = rest
+    if entry_point is not None:
+        fits: re.Pattern[str] | None = _definition(entry_point)
+    else:
+        fits = language.program or language.reads_input
+    if fits is None or any(fits.search(block.content(text)) for block in blocks):
+        return None
+    return code if fits.search(code) or (continues and _is_rest(code)) else None
 
 
 def find_files(
@@ -286,6 +323,11 @@ def continues_function(code: str, name: str) -> bool:
     arrow = re.compile(rf"{languages.name_pattern(name)}\s*\([^()]*\)\s*=>")
     if _definition(name).search(code) or arrow.search(code):
         return False
+    return _is_rest(code)
+
+
+def _is_rest(code: str) -> bool:
+    """Tell whether code begins as the rest of a function does."""
     return code.lstrip("\n")[:1] in (" ", "\t", "{") or code.count("}") > code.count("{")
 
 

@@ -356,3 +356,37 @@ def test_files_of_any_answer_are_found_or_refused(lines: list[str]) -> None:
         found = extract("\n".join(lines), language=language, is_program=True)
         assert found.code is None or found.code.strip()
         assert found.note
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("{code}\n```\n", id="closed"),
+        pytest.param("{code}\n```\n\nIt prints `1`. Its output:\n\n```\n1\n```\n", id="explained"),
+        pytest.param("cpp\n{code}\n```\n", id="after the opening fence"),
+        pytest.param("```cpp\n{code}```\n\nIt prints `1`.", id="closed in the last line"),
+    ],
+)
+def test_program_ends_with_the_fence_that_closes_it(answer: str) -> None:
+    code = 'int main() {\n    puts("1");\n}'
+    found = extract(answer.format(code=code), language="cpp", is_program=True).code or ""
+    assert found.strip() == code
+
+
+def test_rest_of_a_function_ends_with_the_fence_that_closes_it() -> None:
+    rest = "    return n + n;\n}\n"
+    answer = f"{rest}```\n\nIt adds `n` to itself."
+    beginning = "int twice(int n) {\n"
+    found = extract(answer, language="cpp", entry_point="twice", continues=beginning).code
+    assert found == beginning + rest
+
+
+def test_prose_before_a_block_is_not_the_code_that_the_prompt_opened() -> None:
+    answer = 'The function main() prints:\n\n```\nint main() { puts("1"); }\n```\n'
+    code = extract(answer, language="cpp", is_program=True).code
+    assert code == 'int main() { puts("1"); }'
+
+
+def test_fence_in_the_code_of_a_closed_block_stays() -> None:
+    code = "const fs = require('fs');\nconsole.log(`a\n b```\n`, fs.readFileSync(0));"
+    assert extract(fenced("js", code), language="javascript", is_program=True).code == code
