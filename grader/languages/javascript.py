@@ -302,7 +302,10 @@ JAVASCRIPT = Language(
         line=re.compile(r"solution\.m?js:(?P<line>\d+)"),
     ),
     is_run=(
-        re.compile(r"\brequire\.main\s*===?\s*module\b|\bmodule\s*===?\s*require\.main\b"),
+        re.compile(
+            r"\brequire\.main\s*===?\s*module\b|\bmodule\s*===?\s*require\.main\b"
+            r"|!\s*module\.parent\b|\brequire\.main\??\.filename\s*===?\s*__filename\b"
+        ),
         "false",
     ),
     reads_input=re.compile(r"\bprocess\.stdin\b|\breadFileSync\s*\(|\breadline\b|/dev/stdin"),

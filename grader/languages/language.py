@@ -537,7 +537,7 @@ class Language:
     program from code that tests or explains it."""
     is_run: tuple[re.Pattern[str], str] | None = None
     """Matches the condition by which a script tells that it is run, and not loaded by another, and
-    one that never holds."""
+    one that never holds, which may repeat the first group as `\\1`."""
     time_factor: float = 1.0
     """The factor by which time limits are multiplied; 1 for languages about as fast as C."""
     start_up_s: float = 0.0
@@ -569,7 +569,7 @@ class Language:
         if self.is_run is None:
             return code
         condition, never = self.is_run
-        return condition.sub(lambda _: never, code)
+        return condition.sub(never, code)
 
     def limits(self, limits: Limits) -> Limits:
         """Return the limits of a run in this language; `limits` are those of one in C."""

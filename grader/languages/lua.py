@@ -126,6 +126,7 @@ LANGUAGES = (
         assertions=_ASSERTIONS,
         exercises=_EXERCISES,
         compile_words=_WORDS,
+        is_run=(re.compile(r"\bnot\s+pcall\(\s*debug\.getlocal\b[^()]*\)"), "false"),
         reads_input=re.compile(r"\bio\.(?:read|lines|stdin)\b"),
         runtime_words=_WORDS,
         out_of_memory=("not enough memory",),

@@ -86,7 +86,12 @@ LANGUAGES = (
         assertions=_ASSERTIONS,
         exercises=read_tests,
         compile_words=_WORDS,
-        is_run=(re.compile(r"\bunless\s+(?:defined\s+)?caller\b(?:\s*\(\s*\))?"), "unless 1"),
+        is_run=(
+            re.compile(
+                r"(\bunless\s*\(?\s*|!\s*|\bnot\s+)(?:defined\s+)?caller\b(?:\s*\(\s*0?\s*\)|(?!\s*\())"
+            ),
+            r"\g<1>1",
+        ),
         reads_input=re.compile(r"<(?:STDIN|<>)?>|\bSTDIN\b"),
         runtime_words=_WORDS,
         out_of_memory=("Out of memory!", "Out of memory in perl"),

@@ -218,6 +218,15 @@ _ASSERTIONS = Assertions(
     stub=lambda _begun, name: f"function {name}() {{}}",
 )
 
+_OWN_PATH, _RUN_PATH = (
+    rf"(?:{path}|\b\w+\(\s*{path}\s*\))"
+    for path in (
+        r"__FILE__",
+        r"(?:\$argv\[0\]|\$_SERVER\[\s*['\"](?:SCRIPT_FILENAME|SCRIPT_NAME|PHP_SELF)['\"]\s*\])",
+    )
+)
+_NO_CALLER = r"!\s*(?:\w+\(\s*debug_backtrace\(\s*\)\s*\)|debug_backtrace\(\s*\))"
+
 LANGUAGES = (
     Language(
         name="php",
@@ -241,6 +250,12 @@ LANGUAGES = (
         assertions=_ASSERTIONS,
         exercises=_EXERCISES,
         compile_words=_WORDS,
+        is_run=(
+            re.compile(
+                rf"{_OWN_PATH}\s*===?\s*{_RUN_PATH}|{_RUN_PATH}\s*===?\s*{_OWN_PATH}|{_NO_CALLER}"
+            ),
+            "false",
+        ),
         reads_input=re.compile(r"\bSTDIN\b|php://stdin|\breadline\s*\("),
         runtime_words=_WORDS,
         out_of_memory=("Allowed memory size of",),

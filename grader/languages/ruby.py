@@ -180,6 +180,10 @@ _EXERCISES = Exercises(
     ),
 )
 
+_OWN_PATH, _RUN_PATH = (
+    rf"(?:{path}|\bFile\.\w+\(\s*{path}\s*\))" for path in ("__FILE__", r"\$(?:0|PROGRAM_NAME)\b")
+)
+
 LANGUAGES = (
     Language(
         name="ruby",
@@ -205,9 +209,7 @@ LANGUAGES = (
             line=re.compile(r"solution\.rb:(?P<line>\d+): "),
         ),
         is_run=(
-            re.compile(
-                r"__FILE__\s*==\s*\$(?:0|PROGRAM_NAME)|\$(?:0|PROGRAM_NAME)\s*==\s*__FILE__"
-            ),
+            re.compile(rf"{_OWN_PATH}\s*==\s*{_RUN_PATH}|{_RUN_PATH}\s*==\s*{_OWN_PATH}"),
             "false",
         ),
         reads_input=re.compile(r"\b(?:gets|readlines?|each_line|STDIN|ARGF)\b|\$(?:stdin\b|<)"),

@@ -210,20 +210,29 @@ def test_answer_in_java_may_have_a_class_as_the_tests_have(grader: Grader) -> No
     assert report.verdict == "passed", report.feedback
 
 
-RUN = {
-    "bash": 'if [[ "${BASH_SOURCE[0]}" == "${0}" ]]; then\n  exit 3\nfi',
-    "javascript": "if (require.main === module) {\n  process.exit(3);\n}",
-    "perl": "exit 3 unless caller;",
-    "r": "if (sys.nframe() == 0 && !interactive()) {\n  quit(status = 3)\n}",
-    "ruby": "if __FILE__ == $0\n  exit 3\nend",
-}
+RUN = [
+    ("bash", 'if [[ "${BASH_SOURCE[0]}" == "${0}" ]]; then\n  exit 3\nfi'),
+    ("javascript", "if (require.main === module) {\n  process.exit(3);\n}"),
+    ("javascript", "if (!module.parent) process.exit(3);"),
+    ("lua", "if not pcall(debug.getlocal, 4, 1) then\n  os.exit(3)\nend"),
+    ("perl", "exit 3 unless caller;"),
+    ("perl", "if (!caller(0)) {\n  exit 3;\n}"),
+    ("perl", "unless (caller()) {\n  exit 3;\n}"),
+    ("perl", "sub depth {\n  return !caller(1);\n}"),
+    ("php", "if (basename(__FILE__) == basename($_SERVER['SCRIPT_FILENAME'])) {\n  exit(3);\n}"),
+    ("php", "if (realpath($argv[0]) === __FILE__) {\n  exit(3);\n}"),
+    ("php", "if (!debug_backtrace()) exit(3);"),
+    ("r", "if (sys.nframe() == 0 && !interactive()) {\n  quit(status = 3)\n}"),
+    ("ruby", "if __FILE__ == $0\n  exit 3\nend"),
+    ("ruby", "exit 3 if (File.expand_path(__FILE__) == File.expand_path($PROGRAM_NAME))"),
+]
 """What scripts do only if they are run and not loaded."""
 
 
-@pytest.mark.parametrize("language", RUN)
-def test_main_program_of_a_script_is_not_run(grader: Grader, language: str) -> None:
+@pytest.mark.parametrize(("language", "run"), RUN)
+def test_main_program_of_a_script_is_not_run(grader: Grader, language: str, run: str) -> None:
     solution = LABELS[language]["canonical_solution"]
-    code = f"{parse_label(LABELS[language]).prompt}{solution}\n\n{RUN[language]}"
+    code = f"{parse_label(LABELS[language]).prompt}{solution}\n\n{run}"
     report = grade(grader, language, code)
     assert report.verdict == "passed", report.feedback
 
