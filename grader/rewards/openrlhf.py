@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.config.rewards import RewardSettings, RewardTask
 from grader.model.errors import ConfigurationError
+from grader.rewards.arguments import response_of, text_of
 from grader.rewards.complaints import complaints
 from grader.rewards.core import RewardCore, checked_core, shared_core
 from grader.rewards.sample import LOG_KEYS, Rating, Sample, ungraded
@@ -42,8 +43,8 @@ def rewards_for(
     """Return the result of a reward function as the installed OpenRLHF expects it.
 
     Args:
-        queries: Prompts together with responses, or responses only. Any number; a value that is
-            not a list counts as one query.
+        queries: Prompts together with responses, or responses only, each as text or messages. Any
+            number; a value that is not a list counts as one query.
         prompts: One for each query. Missing ones are empty.
         labels: One for each query, as in the dataset.
         task: The task of samples whose label names none; None: the one in the settings.
@@ -61,7 +62,7 @@ def rewards_for(
         core = core or shared_core()
         settings = core.settings.reward
         samples = [
-            Sample(query=_text(query), prompt=_text(_at(prompts, i)), label=_at(labels, i))
+            Sample(query=response_of(query), prompt=text_of(_at(prompts, i)), label=_at(labels, i))
             for i, query in enumerate(queries)
         ]
         ratings = core.rate(samples, task=None if task is None else RewardTask(task))
@@ -100,12 +101,6 @@ def check(task: RewardTask | None = None) -> None:
     except ImportError as error:
         message = f"OpenRLHF needs rewards as tensors, but torch cannot be imported: {error}"
         raise ConfigurationError(message) from error
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return "" if value is None else str(value)
 
 
 def _listed(values: object) -> list[object]:

@@ -11,9 +11,10 @@ from typing import Any
 
 from grader.model.errors import GraderError
 from grader.process.exits import close_at_exit
+from grader.rewards.arguments import text_of
 from grader.rewards.core import shared_core
 from grader.rewards.sample import Sample
-from grader.trainers.shared import dataset_of, label_of, rate_one, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_one
 
 DEADLINE_S = 9.0
 """Even with the extra seconds that the core waits for a late report, a call ends before 15 s."""

@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.model.errors import GraderError
+from grader.rewards.arguments import text_of
 from grader.rewards.sample import Rating, Sample
-from grader.trainers.shared import dataset_of, label_of, rate_soon, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_soon
 
 
 def server_class() -> type:

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from grader.rewards.arguments import response_of, text_of
 from grader.rewards.sample import Rating, Sample
-from grader.trainers.shared import dataset_of, label_of, rate_all, response_of, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_all
 
 _NAME = f"{__name__}.CodeEnvironment"
 

@@ -6,8 +6,9 @@ See docs/trainers/others.md.
 from collections.abc import Mapping
 from typing import Any
 
+from grader.rewards.arguments import text_of
 from grader.rewards.sample import Sample
-from grader.trainers.shared import dataset_of, label_of, rate_one, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_one
 
 
 def code_reward(task_info: Mapping[str, object], action: object) -> Any:

@@ -8,8 +8,9 @@ docs/trainers/slime.md for the options.
 import asyncio
 from typing import Any, Protocol
 
+from grader.rewards.arguments import text_of
 from grader.rewards.sample import Sample
-from grader.trainers.shared import dataset_of, label_of, rate_soon, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_soon
 
 
 class SlimeSample(Protocol):

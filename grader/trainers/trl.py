@@ -13,9 +13,10 @@ from math import fsum
 from typing import Any
 
 from grader.model.errors import ConfigurationError, GraderError
+from grader.rewards.arguments import response_of, text_of
 from grader.rewards.sample import LOG_KEYS, Rating, Sample
 from grader.text.inert import inert
-from grader.trainers.shared import dataset_of, label_of, rate_all, response_of, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_all
 
 _NOTE_CHARS = 200
 _OWN_COLUMNS = frozenset({"completion_ids", "environments", "trainer_state"})

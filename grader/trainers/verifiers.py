@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from grader.model.errors import GraderError
+from grader.rewards.arguments import response_of, text_of
 from grader.rewards.sample import Sample
-from grader.trainers.shared import dataset_of, label_of, rate_soon, response_of, text_of
+from grader.trainers.shared import dataset_of, label_of, rate_soon
 
 
 class TaskData(Protocol):

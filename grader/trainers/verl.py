@@ -15,8 +15,9 @@ from typing import Any
 
 from grader.config.rewards import RewardTask
 from grader.model.errors import GraderError
+from grader.rewards.arguments import response_of
 from grader.rewards.sample import Rating, Sample
-from grader.trainers.shared import rate_all, rate_one, rate_soon, response_of
+from grader.trainers.shared import rate_all, rate_one, rate_soon
 
 _MATH_SOURCES = frozenset(
     {

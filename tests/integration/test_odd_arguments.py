@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from grader.rewards.openrlhf import rewards_for
 from grader.trainers import ms_swift, slime, trl
 from grader.trainers.verl import compute_score_batch, compute_score_sync
 
@@ -31,6 +32,12 @@ ANY_RESPONSE = pytest.mark.parametrize(
         pytest.param("", -1.0, id="empty"),
     ],
 )
+
+
+@ANY_RESPONSE
+def test_openrlhf_takes_any_response(response: Any, reward: float) -> None:
+    found = rewards_for([response], [[{"role": "user", "content": "q"}]], [LABEL])
+    assert (float(found["rewards"][0]), float(found["extra_logs"]["graded"][0])) == (reward, 1)
 
 
 @ANY_RESPONSE

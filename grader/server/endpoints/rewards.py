@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from grader.model.wire import json_bytes
 from grader.process.repeats import Repeats
+from grader.rewards.arguments import text_of
 from grader.rewards.openrlhf import score_for_filter
 from grader.rewards.sample import LOG_KEYS, Rating, Sample, ungraded
 from grader.server.http.errors import REFUSALS
 from grader.server.http.request_context import current_request
 from grader.server.service import Service
-from grader.trainers.shared import text_of
 
 _log = logging.getLogger(__name__)
 

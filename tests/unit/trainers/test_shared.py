@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from grader.trainers.shared import label_of, response_of, text_of
+from grader.rewards.arguments import response_of, text_of
+from grader.trainers.shared import label_of
 
 
 def said(role: str, content: Any) -> dict[str, Any]:
