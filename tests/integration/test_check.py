@@ -12,6 +12,7 @@ import pytest
 
 from agreement.pairs import Pair
 from agreement.plain import Plain
+from grader.cli import app
 from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
 from grader.model.verdict import Verdict
@@ -334,13 +335,17 @@ def test_stopped_run_is_continued(
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
-    tmp_path: Path, run: Run, options: tuple[str, ...], message: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    message: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     write_rows(tmp_path / "problems.jsonl", ROWS)
     (tmp_path / "there.html").write_text("mine")
-    done = run("check", "problems.jsonl", *options)
-    assert done.returncode == 2
-    assert message in " ".join(done.stderr.replace("│", " ").split())
+    assert app.run(["check", "problems.jsonl", *options]) == 2
+    assert message in " ".join(capfd.readouterr().err.replace("│", " ").split())
     assert (tmp_path / "there.html").read_text() == "mine"
 
 
