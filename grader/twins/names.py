@@ -67,6 +67,10 @@ class Names:
             case _:
                 return False
 
+    def is_own(self, node: ast.Name) -> bool:
+        """Tell whether the suite itself defines a name, other than by importing it."""
+        return node.id in self._own
+
     def builtin(self, node: ast.expr) -> str | None:
         """Return the name of the builtin that an expression means, or None."""
         match node:

@@ -69,6 +69,7 @@ def sites_of(
     maker = _SiteMaker(
         pool=pool,
         asked=_answers(found),
+        rows=_rows(found),
         rng=rng,
         certain=not everything,
         joint=joint,
@@ -137,6 +138,16 @@ def _exceptions(found: Iterable[Found]) -> Iterator[str]:
                 yield from (n.id for n in ast.walk(place[1]) if isinstance(n, ast.Name))
 
 
+def _rows(found: Iterable[Found]) -> dict[tuple[ast.AST, tuple[CaseKey, ...]], set[int | None]]:
+    """Return the rows in which each expectation of a parametrised test is evaluated."""
+    rows: dict[tuple[ast.AST, tuple[CaseKey, ...]], set[int | None]] = {}
+    for each in found:
+        if not each.expectation.reached.passed_over:
+            place = each.expectation.reached.node, each.all_rows
+            rows.setdefault(place, set()).add(each.cases[0].row)
+    return rows
+
+
 def _answers(found: Iterable[Found]) -> dict[str, int]:
     """Count how often the suite asks each question."""
     counts: dict[str, int] = {}
@@ -178,6 +189,7 @@ class _SiteMaker:
 
     pool: Pool
     asked: Mapping[str, int]
+    rows: Mapping[tuple[ast.AST, tuple[CaseKey, ...]], set[int | None]]
     rng: Random
     certain: bool
     joint: bool
@@ -256,6 +268,8 @@ class _SiteMaker:
             within = [tuple(e for e in c if start <= e.start and e.end <= end) for c in usable]
             if all(within):
                 usable = within
+            elif self.certain and not self._is_in_all_rows(found):
+                return
             else:
                 cases = found.all_rows
                 usable = [each for each, own in zip(usable, within, strict=True) if each != own]
@@ -270,6 +284,11 @@ class _SiteMaker:
             computed=computed,
             elsewhere=elsewhere or found.expectation.reached.goes_on,
         )
+
+    def _is_in_all_rows(self, found: Found) -> bool:
+        """Tell whether each row of a parametrised test evaluates an expectation."""
+        evaluated = self.rows.get((found.expectation.reached.node, found.all_rows), set())
+        return len(evaluated) == found.cases[0].rows
 
 
 def _again(found: Found, source: SuiteSource, node: ast.expr) -> list[tuple[int, int]]:

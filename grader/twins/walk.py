@@ -6,6 +6,7 @@ own helpers with their arguments.
 """
 
 import ast
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -38,6 +39,7 @@ _SAFE_CONTEXTS = frozenset(
 )
 """Context managers of the standard library and of pytest that let exceptions through."""
 
+_USUAL_LIBRARIES = frozenset({*sys.stdlib_module_names, "pytest"})
 _ASSERTING_CONTEXTS = frozenset(
     "assertLogs assertNoLogs assertWarns assertWarnsRegex deprecated_call warns".split()
 )
@@ -272,11 +274,12 @@ class Walk:
                 self.note_missed([ast.Expr(item.context_expr)], frame)
             if item.optional_vars is not None:
                 self._forget(item.optional_vars, frame)
-            raising = self._raising(item.context_expr, frame)
+            context, of_context = _meant(item.context_expr, frame)
+            raising = self._raising(context, of_context)
             if raising is not None:
                 self._reach(*raising)
-            if raising is not None or not self._lets_through(item.context_expr):
-                if raising is None and self._noted and not self._everywhere:
+            if raising is not None or not self._lets_through(context):
+                if self._noted and not self._everywhere and self._is_submissions(context):
                     # The context may swallow any other error, so that what follows is not run.
                     before = len(self.found)
                     self.block([*takewhile(_is_noted, node.body)], frame)
@@ -315,6 +318,29 @@ class Walk:
                     or self._names.library(context.func) is not None
                 )
 
+    def _is_submissions(self, context: ast.expr) -> bool:
+        """Tell whether the submission, and not the tests, certainly makes a context manager.
+
+        The context managers of tests may catch what the submission raises on purpose.
+        """
+        match context:
+            case ast.Call(func=ast.Name() as function):
+                return not self._names.is_own(function) and not self._is_usual(function)
+            case ast.Call(func=ast.Attribute() as function):
+                return not self._is_usual(function)
+            case ast.Name():
+                return self._names.is_imported(context)
+            case _:
+                return False
+
+    def _is_usual(self, function: ast.expr) -> bool:
+        """Tell whether a function is one of Python, its standard library or pytest."""
+        library = self._names.library(function) or ""
+        return (
+            self._names.builtin(function) is not None
+            or library.partition(".")[0] in _USUAL_LIBRARIES
+        )
+
     def _for(self, node: ast.For, frame: Frame) -> bool:
         rows = table_rows(Bound(node.iter, frame.env, frame.source))
         leaves = any(map(may_leave, [*node.body, *node.orelse]))
@@ -349,6 +375,13 @@ class Walk:
         handled = [handler.body for handler in node.handlers]
         self._pass_over(node, [node.body, *handled, node.orelse, node.finalbody], frame)
         return not any(map(may_leave, whole))
+
+
+def _meant(node: ast.expr, frame: Frame) -> tuple[ast.expr, Frame]:
+    """Return the expression that a name stands for, or the expression itself, and its frame."""
+    while isinstance(node, ast.Name) and (bound := frame.env.get(node.id)) is not None:
+        node, frame = bound.node, replace(frame, source=bound.source, env=dict(bound.env))
+    return node, frame
 
 
 def _is_plain(function: Function) -> bool:

@@ -186,3 +186,57 @@ def test_tests_that_share_an_expected_value_pass(slot: Slot, module: str) -> Non
         graded = grade(slot, Suite(right=source, module=module), source)
         assert {case.verdict for case in graded.cases} == {Verdict.PASSED}, verdicts(graded.cases)
         assert not graded.tampered
+
+
+CONTEXTS = """
+import contextlib, pytest, solution
+solution.touched = True
+ROWS = [
+    (2, 2, contextlib.nullcontext()),
+    (-1, None, pytest.raises(ValueError)),
+    ("x", None, pytest.raises(TypeError)),
+]
+
+@pytest.mark.parametrize("n, want, context", ROWS)
+def test_root(n, want, context):
+    with context:
+        assert solution.root(n) == want
+
+@pytest.mark.parametrize("n, context", [row[::2] for row in ROWS])
+def test_unknown(n, context):
+    with context:
+        assert solution.root(n) == 2
+
+@pytest.mark.parametrize("n, context", [(2, contextlib.nullcontext(2)), (-1, ROWS[1][2])])
+def test_given(n, context):
+    with context as want:
+        assert solution.root(n) == want
+"""
+ROWS_THAT_EVALUATE_LESS = """
+import pytest, solution
+solution.touched = True
+
+@pytest.mark.parametrize("numbers", [[], [2], [2, 3]])
+def test_all(numbers):
+    for n in numbers:
+        assert solution.root(n) - n == 0
+    assert solution.root(3) == 3
+
+@pytest.mark.parametrize("kind", ["some", "none"])
+def test_kind(kind):
+    if kind == "some":
+        assert solution.root(5) == 5
+    assert solution.root(6) == 6
+"""
+
+
+@pytest.mark.parametrize("module", [CONTEXTS, ROWS_THAT_EVALUATE_LESS])
+def test_rows_that_differ_in_what_they_evaluate_pass(slot: Slot, module: str) -> None:
+    source = (
+        "def root(n):\n    if not isinstance(n, int): raise TypeError(n)\n"
+        "    if n < 0: raise ValueError(n)\n    return n\n"
+    )
+    for _ in range(4):
+        graded = grade(slot, Suite(right=source, module=module), source)
+        assert {case.verdict for case in graded.cases} == {Verdict.PASSED}, verdicts(graded.cases)
+        assert not graded.tampered

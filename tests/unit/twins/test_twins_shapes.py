@@ -329,6 +329,16 @@ UNCERTAIN = [
     pytest.param("try:\n    assert same(1) == 1\nexcept AssertionError:\n    pass", id="caught"),
     pytest.param("with contextlib.suppress(Exception):\n    assert same(1) == 1", id="suppressed"),
     pytest.param(
+        "@contextlib.contextmanager\ndef tries():\n    try:\n        yield\n"
+        "    except ValueError:\n        pass\nwith tries():\n    assert fail(ValueError) == 1",
+        id="in a context of the tests",
+    ),
+    pytest.param(
+        "for context in [contextlib.suppress(ValueError)]:\n"
+        "    with context:\n        assert fail(ValueError) == 1",
+        id="in a context with a name",
+    ),
+    pytest.param(
         "with Box(1):\n    x = same(1)\n    assert x == 1",
         id="later in a context of the submission",
     ),
