@@ -6,10 +6,12 @@ anyway.
 """
 
 import ast
+import builtins
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from grader.source.names import parametrised
-from grader.twins.names import makes_object
+from grader.twins.names import call_name, makes_object
 
 _DIFFERENT = ("assertNotEqual", "assertNotEquals")
 
@@ -71,51 +73,118 @@ def _unequal(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
             return None
 
 
-def _are_new(left: ast.expr, right: ast.expr, given: frozenset[str]) -> bool:
+def _are_new(left: ast.expr, right: ast.expr, given: Collection[str]) -> bool:
     """Tell whether two sides are literals and new objects that are made of literals."""
     return (
-        any(isinstance(node, ast.Call) for side in (left, right) for node in ast.walk(side))
+        any(isinstance(part, ast.Call | ast.Name) for part in (*ast.walk(left), *ast.walk(right)))
         and _is_new(left, given)
         and _is_new(right, given)
     )
 
 
-def _is_new(node: ast.expr, given: frozenset[str]) -> bool:
+def _is_new(node: ast.expr, given: Collection[str]) -> bool:
+    if (name := _name(node)) is not None:
+        return name in given
+    parts = _parts(node)
+    return parts is not None and all(_is_new(part, given) for part in parts)
+
+
+def _name(node: ast.AST) -> str | None:
+    """Return the name of a variable or of an attribute of a test; None for anything else."""
     match node:
-        case ast.Constant():
-            return True
         case ast.Name(id=name):
-            return name in given
-        case ast.UnaryOp(operand=operand):
-            return _is_new(operand, given)
-        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-            return all(_is_new(part, given) for part in parts)
-        case ast.Dict(keys=keys, values=values):
-            return all(_is_new(part, given) for part in (*filter(None, keys), *values))
-        case ast.Call() if makes_object(node):
-            parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-            return all(_is_new(part, given) for part in parts)
+            return name
+        case ast.Attribute(value=ast.Name(id="self" as owner), attr=name):
+            return f"{owner}.{name}"
         case _:
-            return False
+            return None
+
+
+def _parts(node: ast.expr) -> Sequence[ast.expr] | None:
+    """Return the parts of a literal, a lambda or a new object; None for anything else."""
+    match node:
+        case ast.Constant() | ast.Lambda():
+            return []
+        case ast.UnaryOp(operand=operand):
+            return [operand]
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return parts
+        case ast.Dict(keys=keys, values=values):
+            return [*filter(None, keys), *values]
+        case ast.Call() if makes_object(node):
+            return [*node.args, *(keyword.value for keyword in node.keywords)]
+        case _:
+            return None
 
 
 @lru_cache(maxsize=16)
 def _given(tree: ast.Module) -> frozenset[str]:
-    """Return the names that stand only for literals of a loop or for parameters of tests."""
-    found: set[str] = set()
-    of_loops: set[ast.AST] = set()
+    """Return the names that stand only for literals, new objects, and what Python itself has.
+
+    They are parameters of tests, names that loops bind, and variables, fixtures and imported
+    objects that are only compared. If a test does anything else with them, they may change.
+    """
     nodes = list(ast.walk(tree))
+    values: dict[str, list[ast.expr]] = {}
+    bound: set[ast.AST] = set()
+    parameters: set[str] = set()
+    variables: set[str] = set()
     for node in nodes:
         match node:
-            case ast.For(target=target, iter=table) | ast.comprehension(target=target, iter=table):
-                if _is_new(table, frozenset()):
-                    of_loops.update(ast.walk(target))
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                for each in ast.walk(target):
+                    if isinstance(each, ast.Name):
+                        values.setdefault(each.id, []).append(value)
+                        bound.add(each)
+            case ast.Assign(targets=[target], value=value) if (name := _name(target)) is not None:
+                values.setdefault(name, []).append(value)
+                variables.add(name)
+                bound.add(target)
+            case ast.FunctionDef(name=name, body=[ast.Return(value=ast.expr() as value)]):
+                if any(map(_is_fixture, node.decorator_list)):
+                    values.setdefault(name, []).append(value)
+                    variables.add(name)
+                    parameters.add(name)
+            case ast.ImportFrom(names=aliases):
+                imported = {alias.asname or alias.name for alias in aliases}
+                values.update((name, []) for name in imported)
+                variables |= imported
             case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, *_]):
-                found.update(parametrised(names))
+                parameters.update(parametrised(names))
             case _:
                 pass
-    stored = [
-        each for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    ]
-    found |= {each.id for each in stored if each in of_loops}
-    return frozenset(found - {each.id for each in stored if each not in of_loops})
+    compared = {part for node in nodes for side in _compared(node) for part in _all_parts(side)}
+    other = {node.arg for node in nodes if isinstance(node, ast.arg)} & variables - parameters
+    for node in nodes:
+        if (name := _name(node)) is not None and node not in bound | compared:
+            is_read = isinstance(getattr(node, "ctx", None), ast.Load)
+            if not is_read or name in variables:
+                other.add(name)
+    given = {*_BUILTINS, *parameters, *values} - other
+    while wrong := {n for n in given for v in values.get(n, ()) if not _is_new(v, given)}:
+        given -= wrong
+    return frozenset(given)
+
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def _is_fixture(decorator: ast.expr) -> bool:
+    return call_name(decorator) == "fixture"
+
+
+def _compared(node: ast.AST) -> Sequence[ast.expr]:
+    """Return what a node compares."""
+    match node:
+        case ast.Compare(left=left, comparators=others):
+            return [left, *others]
+        case ast.Call(func=ast.Attribute(attr=name), args=args) if name.startswith("assert"):
+            return args
+        case _:
+            return []
+
+
+def _all_parts(node: ast.expr) -> Iterator[ast.expr]:
+    yield node
+    for part in _parts(node) or ():
+        yield from _all_parts(part)

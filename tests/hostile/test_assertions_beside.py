@@ -102,6 +102,32 @@ def test_rows():
 }
 
 SUITES |= {
+    "an object that was changed, beside equalities of new objects": (
+        """
+from solution import Bag
+def test_add():
+    bag, kept = Bag(), []
+    bag.add(4)
+    for item in bag: kept.append(item)
+    assert bag == [4]
+    assert kept == [4]
+def test_different():
+    assert Bag() != [7]
+""",
+        """
+class Bag(list):
+    def add(self, item): self.append(item)
+    def __eq__(self, other): return list(self) == other
+    def __ne__(self, other): return not self == other
+""",
+        """
+class Bag:
+    def __iter__(self): return iter([Bag()])
+    def add(self, item): pass
+    def __eq__(self, other): return True
+    def __ne__(self, other): return True
+""",
+    ),
     "an object that contains everything": (
         """
 from solution import Bag
@@ -328,6 +354,41 @@ class TestNot(unittest.TestCase):
 class Not:
     def __init__(self, *items): self.items = items
     def __contains__(self, item): return item not in self.items
+""",
+    ),
+    "objects with a name that equal many values": (
+        """
+import pytest, unittest
+from solution import ANYTHING, Satisfies, Within
+ROW = {"n": Within(1, 9), "name": Satisfies(str.isupper)}
+@pytest.fixture
+def tens(): return Within(10, 99)
+def test_local():
+    digit = Within(0, 9)
+    assert digit == 4
+    assert digit != 10
+def test_fixture(tens):
+    assert tens == 42
+    assert not 7 == tens
+def test_constant():
+    assert {"n": 4, "name": "B"} == ROW
+    assert [ANYTHING, Satisfies(callable)] == ["a", len]
+@pytest.mark.parametrize("matcher, value", [(Within(1, 2), 2), (Satisfies(bool), "x")])
+def test_rows(matcher, value): assert matcher == value
+class TestWithin(unittest.TestCase):
+    def setUp(self): self.small = Within(0, 99)
+    def test_small(self):
+        self.assertEqual(self.small, 42)
+        self.assertNotEqual(self.small, 100)
+""",
+        """
+class Within:
+    def __init__(self, least, most): self.least, self.most = least, most
+    def __eq__(self, other): return self.least <= other <= self.most
+class Satisfies:
+    def __init__(self, function): self.function = function
+    def __eq__(self, other): return bool(self.function(other))
+ANYTHING = Satisfies(lambda value: True)
 """,
     ),
     "objects made to equal many values": (
