@@ -153,7 +153,7 @@ def call_tests(source: str) -> str:
 
     source, found = _RANDOM.subn("randForTests.", source.replace("time.Now().UnixNano()", "42"))
     own = "var randForTests = rand.New(rand.NewSource(42))\n" if found else ""
-    calls = "; ".join(f"{name}(nil)" for name in _TEST.findall(source))
+    calls = "; ".join(f"{name}(new(testing.T))" for name in _TEST.findall(source))
     return f"{_BODY.sub(use_all, _REPORTER.sub('', source))}\n{own}func main() {{ {calls} }}\n"
 
 

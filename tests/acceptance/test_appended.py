@@ -35,7 +35,6 @@ BROKEN = {
     "humanevalx_js": "71 112 155 162",
     "humanevalx_rust": "53 91 137 162",
     "mceval_cpp": "25 38",
-    "mceval_go": "15",
     "mceval_lua": "1",
     "mceval_php": "32",
 }

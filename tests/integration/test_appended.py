@@ -107,6 +107,17 @@ def test_answer_in_rust_may_repeat_imports_of_crates_that_the_row_has(grader: Gr
     assert report.verdict == "passed", report.feedback
 
 
+def test_test_in_go_may_log(grader: Grader) -> None:
+    need("go")
+    label = LABELS["go"]
+    start = "(t *testing.T) {\n"
+    assert start in label["test"]
+    logs = f'{start}\tt.Helper()\n\tt.Logf("%d", 1)\n\tdefer t.Log("ended", t.Name())\n'
+    suite = parse_label({**label, "test": label["test"].replace(start, logs)})
+    report = grader.grade(Submission(id="0", completion=label["canonical_solution"], suite=suite))
+    assert report.verdict == "passed", report.feedback
+
+
 @pytest.mark.parametrize(
     ("type", "zero", "other"),
     [("float64", "0.0", "-n"), ("[]float64", "[]float64{0}", "[]float64{-n}")],
