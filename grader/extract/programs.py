@@ -340,7 +340,7 @@ def _definition(name: str) -> re.Pattern[str]:
     return re.compile(
         rf"\b(?:def|function|fn|func|fun|sub|const|let|local|val|var)\s+(?:\w+\.)?{name}"
         rf"|\b(?:class|struct|enum|interface|record|trait|namespace)\s+{name}"
-        rf"|{name}\s*(?:<-|=(?!=))"
+        rf"|{name}\s*(?:<-|=(?!=))|^{name}\s*::"
         rf"|^(?![^\n]*\b(?:if|while|for|switch|match|return|until)\b)[^\n]*"
         rf"{name}\s*\([^;{{}}]*\)[^;{{}}()]*\{{",
         re.MULTILINE,

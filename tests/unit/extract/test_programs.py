@@ -381,6 +381,12 @@ def test_rest_of_a_function_ends_with_the_fence_that_closes_it() -> None:
     assert found == beginning + rest
 
 
+def test_function_of_haskell_ends_with_the_fence_that_closes_it() -> None:
+    code = "twice :: Int -> Int\ntwice n = n + n\n"
+    answer = f"{code}```\n\nIt adds `n` to itself."
+    assert extract(answer, language="haskell", entry_point="twice").code == code
+
+
 def test_prose_before_a_block_is_not_the_code_that_the_prompt_opened() -> None:
     answer = 'The function main() prints:\n\n```\nint main() { puts("1"); }\n```\n'
     code = extract(answer, language="cpp", is_program=True).code
