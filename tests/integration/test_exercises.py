@@ -31,6 +31,15 @@ def grade(grader: Grader, language: str, code: str, **files: str) -> GradeReport
     return grader.grade(Submission(id="answer", completion=completion, suite=suite))
 
 
+def assert_unpaid(report: GradeReport, *, most: int, compiles: bool = False) -> None:
+    """Assert that an answer passes few cases and shows nothing that they expect."""
+    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
+    assert not compiles or report.verdict != "compile_error", report.feedback
+    assert report.passed <= most
+    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
+    assert "42" not in said
+
+
 @pytest.mark.parametrize("language", RIGHT)
 def test_right_answer_passes_and_a_wrong_one_fails(grader: Grader, language: str) -> None:
     right = grade(grader, language, RIGHT[language])
@@ -58,10 +67,7 @@ ATTACKS = {
 def test_answer_that_solves_nothing_is_not_paid(grader: Grader, attack: str) -> None:
     code = RIGHT["javascript"].replace("a + b", "0").replace("no numbers at all", "")
     report = grade(grader, "javascript", f"{ATTACKS[attack]}\n{code}")
-    assert report.verdict in ("failed", "runtime_error"), report.feedback
-    assert report.passed < 10
-    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
-    assert "42" not in said
+    assert_unpaid(report, most=9, compiles=True)
 
 
 @pytest.mark.parametrize(
@@ -123,10 +129,7 @@ def test_answer_in_rust_that_solves_nothing_is_not_paid(grader: Grader, attack: 
     if "enum Error" in head:
         code = code[code.index("pub fn sum") :]
     report = grade(grader, "rust", f"{head}use std::collections::HashMap as _;\n{code}")
-    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
-    assert report.passed < 10
-    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
-    assert "42" not in said
+    assert_unpaid(report, most=9)
 
 
 JAVA_ATTACKS = {
@@ -151,10 +154,7 @@ def test_answer_in_java_that_solves_nothing_is_not_paid(grader: Grader, attack: 
     code = RIGHT["java"].replace("a + b", "0").replace("no numbers at all", "")
     code = code.replace("public enum", f"{JAVA_ATTACKS[attack]}\n    public enum")
     report = grade(grader, "java", code)
-    assert report.verdict in ("failed", "runtime_error"), report.feedback
-    assert report.passed < 12
-    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
-    assert "42" not in said
+    assert_unpaid(report, most=11, compiles=True)
 
 
 def test_value_in_java_equals_none_of_another_kind(grader: Grader) -> None:
@@ -201,10 +201,7 @@ def test_answer_in_cpp_that_solves_nothing_is_not_paid(grader: Grader, attack: s
     code = RIGHT["cpp"].replace("a + b", "1").replace("std::invalid_argument", "std::range_error")
     code = code.replace("#pragma once", f"#pragma once\n{CPP_ATTACKS[attack]}")
     report = grade(grader, "cpp", code)
-    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
-    assert report.passed < 10
-    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
-    assert "42" not in said
+    assert_unpaid(report, most=9)
 
 
 @pytest.mark.parametrize(
@@ -270,10 +267,7 @@ def test_answer_in_c_that_solves_nothing_is_not_paid(grader: Grader, attack: str
     report = grade(
         grader, "c", code.replace("#include <stddef.h>\n", f"#include <stddef.h>\n{head}")
     )
-    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
-    assert report.passed < 9
-    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
-    assert "42" not in said
+    assert_unpaid(report, most=8)
 
 
 def test_crash_in_c_takes_no_value_back(grader: Grader) -> None:
@@ -570,10 +564,7 @@ def test_answer_in_go_that_solves_nothing_is_not_paid(grader: Grader, attack: st
     code = code.replace('0, errors.New("no numbers at all")', '0, errors.New("x")')
     code = f"{code}\n{GO_ATTACKS[attack]}\n"
     report = grade(grader, "go", code)
-    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
-    assert report.passed <= 2
-    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
-    assert "42" not in said
+    assert_unpaid(report, most=2)
 
 
 def test_answer_in_go_needs_its_own_imports_and_may_have_a_main(grader: Grader) -> None:
@@ -678,10 +669,7 @@ def test_answer_in_perl_that_solves_nothing_is_not_paid(grader: Grader, attack: 
     code = code.replace("'total: '", "''").replace("use warnings;", f"{PERL_ATTACKS[attack]}\n")
     code = code.replace("? 0 : 1", "? 1 : 0")
     report = grade(grader, "perl", code)
-    assert report.verdict in ("failed", "runtime_error", "compile_error"), report.feedback
-    assert report.passed <= 3
-    said = " ".join(case.evidence.got or "" for case in report.cases if case.evidence)
-    assert "42" not in said
+    assert_unpaid(report, most=3)
 
 
 _PERL_VALUES = """use Test2::V0;
