@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Never
+from typing import TYPE_CHECKING, Never, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from grader.config.settings import Settings
     from grader.sandbox.docker.backend import DockerSandbox
     from grader.sandbox.native.backend import NativeSandbox
+
+    _Sandbox = TypeVar("_Sandbox", DockerSandbox, NativeSandbox)
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -85,53 +87,48 @@ def docker_settings() -> "Settings":
     return Settings(images=load_settings().settings.images)
 
 
+def opened(name: str, make: "Callable[[], _Sandbox]") -> "Iterator[_Sandbox]":
+    """Lend a backend that opens slots; if it cannot, it is missing."""
+    from grader.config.settings import Settings
+    from grader.model.errors import GraderError
+
+    try:
+        sandbox = make()
+        sandbox.open_slot(image="python", memory_bytes=Settings().limits.memory_bytes).close()
+    except GraderError as error:
+        missing(name, str(error))
+    yield sandbox
+    sandbox.close()
+
+
 @pytest.fixture(scope="session")
 def docker_sandbox() -> "Iterator[DockerSandbox]":
     """The real Docker backend, with an engine that answers and an image that matches."""
-    from grader.model.errors import GraderError
     from grader.sandbox.docker.backend import DockerSandbox
 
-    settings = docker_settings()
-    try:
-        sandbox = DockerSandbox(settings)
-        sandbox.open_slot(image="python", memory_bytes=settings.limits.memory_bytes).close()
-    except GraderError as error:
-        missing("Docker with the sandbox image", str(error))
-    yield sandbox
-    sandbox.close()
+    yield from opened("Docker with the sandbox image", lambda: DockerSandbox(docker_settings()))
 
 
 @pytest.fixture(scope="session")
 def runsc_sandbox() -> "Iterator[DockerSandbox]":
     """The real Docker backend with gVisor's kernel under it, if the engine has that runtime."""
     from grader.config.settings import DockerSettings
-    from grader.model.errors import GraderError
     from grader.sandbox.docker.backend import DockerSandbox
 
-    try:
-        settings = replace(docker_settings(), docker=DockerSettings(runtime="runsc"))
-        sandbox = DockerSandbox(settings)
-        sandbox.open_slot(image="python", memory_bytes=settings.limits.memory_bytes).close()
-    except GraderError as error:
-        missing("Docker with the runsc runtime", str(error))
-    yield sandbox
-    sandbox.close()
+    docker = DockerSettings(runtime="runsc")
+    yield from opened(
+        "Docker with the runsc runtime",
+        lambda: DockerSandbox(replace(docker_settings(), docker=docker)),
+    )
 
 
 @pytest.fixture(scope="session")
 def native_sandbox() -> "Iterator[NativeSandbox]":
     """The real namespace jail of this machine."""
     from grader.config.settings import Settings
-    from grader.model.errors import GraderError
     from grader.sandbox.native.backend import NativeSandbox
 
-    try:
-        sandbox = NativeSandbox(Settings())
-        sandbox.open_slot(image="python", memory_bytes=Settings().limits.memory_bytes).close()
-    except GraderError as error:
-        missing("The native sandbox", str(error))
-    yield sandbox
-    sandbox.close()
+    yield from opened("The native sandbox", lambda: NativeSandbox(Settings()))
 
 
 @pytest.fixture
