@@ -8,7 +8,6 @@ submission's side, the submission could redefine it, so the row is refused.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple, NoReturn
 
 from grader.languages import Assertions, in_type_of_call
@@ -16,6 +15,7 @@ from grader.languages.language import without_comments
 from grader.languages.reading_tests import refuse, require_short
 from grader.model import ExpressionCase, ExpressionTests
 from grader.model.errors import SuiteError
+from grader.suites.expected_values import ASSIGNS, WORD, values_given, without_expected
 from grader.suites.masked import CLOSING, OPENING, TEXTS, Code, brackets, mask_of
 
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -41,9 +41,6 @@ _NUMBERS = re.compile(rf"[-+*/\s()]*(?:{_NUMBER}[fFlL]?[-+*/\s()]*)+")
 _LOOP = re.compile(
     r"\b(?:for|foreach|while|until|loop|each|forEach|times|map|filter|some|every|reduce|repeat)\b"
 )
-_ASSIGNS = r"(?::?=(?![=>])|<-)"
-"""What stands between a name and its value."""
-_WORD = re.compile(r"\$?[A-Za-z_]\w*")
 
 
 class _Pair(NamedTuple):
@@ -80,7 +77,6 @@ _GIVES_UP = re.compile(
     r"\b(?:throw|die|abort|stop)\b|\b(?:exit|Exit|quit)\s*\(|\breturn\s+(?:-?1|false|EXIT_FAILURE)\b"
 )
 _MOST_BODY_CHARS = 1024
-_MOST_NAMES = 4
 _NESTED = re.compile(r"[{}]|\b(?:if|for|while|switch)\b")
 _AROUND_CONDITION = re.compile(r"(?:all|isTRUE)?\s*\(")
 """In R, these functions tell whether all of a condition is true."""
@@ -111,9 +107,15 @@ def read_assertions(
     for each in certain:
         code = code.blank(each.start, each.end)
     found = [each for each in found if each.pairs]
-    submitted = _without_expected(code, found)
+    pairs = [pair for each in found for pair in each.pairs]
+    submitted = without_expected(
+        code,
+        ((each.start, each.end) for each in found),
+        actual=(pair.actual for pair in pairs),
+        expected=[pair.expected for pair in pairs],
+    )
     calls = re.compile(rf"(?<![\w$]){re.escape(entry_point)}\s*\(")
-    for pair in (pair for each in found for pair in each.pairs):
+    for pair in pairs:
         if calls.search(mask_of(pair.expected)):
             message = f"the tests expect what the submission computes: {pair.expected[:120]!r}"
             raise SuiteError(message)
@@ -125,7 +127,7 @@ def read_assertions(
                 how.expected,
                 pair.actual,
                 how.named.replace("{name}", pair.expected)
-                if _WORD.fullmatch(pair.expected) and pair.expected not in _LITERALS
+                if WORD.fullmatch(pair.expected) and pair.expected not in _LITERALS
                 else pair.expected,
             ),
             within=pair.within,
@@ -158,105 +160,6 @@ def _around(code: Code, found: list[_Found]) -> tuple[str, ...]:
         around += [each.between] * (len(each.pairs) - 1)
         end, after = each.end, each.after
     return (*around, f"{after}{code.text[end:]}")
-
-
-def _without_expected(code: Code, found: list[_Found]) -> Code:
-    """Return the source without the statements that only make expected values.
-
-    Otherwise these values would be in the submission's program.
-
-    Raises:
-        SuiteError: A name of an expected value is also used elsewhere.
-    """
-    left, others = code, code
-    for each in found:
-        others = others.blank(each.start, each.end)
-    actual = " ".join(mask_of(pair.actual) for each in found for pair in each.pairs)
-    expected = [pair.expected for each in found for pair in each.pairs]
-    for name in sorted({name for text in expected for name in _data_names(mask_of(text))}):
-        uses = [each.start() for each in _uses(name).finditer(others.mask)]
-        statements = [_changing(others, at, name) for at in uses]
-        if not any(statements) and not _values_given(others, name):
-            continue
-        is_input = _uses(name).search(actual) is not None or None in statements
-        if is_input and any(_is_shown(others, name, text) for text in expected):
-            message = f"the tests expect {name!r}, which is used elsewhere, too"
-            raise SuiteError(message)
-        for start, end in [] if is_input else filter(None, statements):
-            left = left.blank(start, end)
-    return left
-
-
-def _uses(name: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w$.]){re.escape(name)}(?!\w)")
-
-
-def _data_names(mask: str) -> set[str]:
-    """Return the names in an expression that are not those of functions or parts."""
-    return {
-        found[0]
-        for found in _WORD.finditer(mask)
-        if not mask[: found.start()].endswith((".", "->"))
-        and not mask[found.end() :].lstrip().startswith("(")
-    }
-
-
-_BEFORE_NAME = re.compile(
-    r"(?!\s*(?:for|foreach|if|while|until|unless|return|else|switch|case|in)\b)"
-    r"[\w<>:.*&\[\]?$@% \t]*"
-)
-_CHANGES = re.compile(
-    r"\s*(?:\[[^\]\n]*\]\s*)*(?::(?!=)[^=;\n()]*)?"
-    r"(?:(?:[-+*/.%|&^]|<<|\*\*|\?\?)?=(?!=)|:=|<-|\+\+|--|<<"
-    r"|\.(?:push|push_back|push_str|append|add|addAll|put|insert|set|unshift|emplace_back)!?\s*\()"
-)
-
-
-_DECLARED = re.compile(r"(?:\s*:[^=;\n()]*)?(?:;|\n|\s\w+\n)")
-
-
-def _changing(code: Code, at: int, name: str) -> tuple[int, int] | None:
-    """Return the statement that declares or changes the name at a place; None if it is read."""
-    start = max(code.mask.rfind(char, 0, at) for char in "\n;{}()") + 1
-    before = re.sub(r"<[^;=]*>", "", code.mask[start:at])
-    if code.is_in_brackets(at) or not _BEFORE_NAME.fullmatch(before):
-        return None
-    is_declared = before.strip() and _DECLARED.match(code.mask, at + len(name))
-    if not is_declared and not _CHANGES.match(code.mask, at + len(name)):
-        return None
-    return start, code.end_of_statement(at, ";\n")
-
-
-def _is_shown(code: Code, name: str, expected: str) -> bool:
-    """Tell whether the submission can see an expected value if it can see the value of a name.
-
-    It can if the name alone is expected, or if its value is a text or list, or made from one.
-    """
-    mask = mask_of(expected)
-    if name not in _data_names(mask):
-        return False
-    if mask.strip() == name:
-        return True
-    pending, seen = [name], {name}
-    for _ in range(_MOST_NAMES):
-        given = [value for each in pending for value in _values_given(code, each)]
-        if any(re.search(r"[\"'`{\[]", value) for value in given):
-            return True
-        pending = [each for value in given for each in _data_names(value) - seen]
-        seen |= set(pending)
-    return False
-
-
-@lru_cache(maxsize=1024)
-def _values_given(code: Code, name: str) -> list[str]:
-    """Return the masks of what is assigned to a name, by itself or with others."""
-    assigned = re.compile(
-        rf"(?<![\w$.]){re.escape(name)}\s*(?:[,:][^=;\n()]*)?[\])}}]?\s*{_ASSIGNS}\s*"
-    )
-    return [
-        code.mask[found.end() : code.end_of_statement(found.end(), ";\n")].strip()
-        for found in assigned.finditer(code.mask)
-    ]
 
 
 class _Loop(NamedTuple):
@@ -351,7 +254,7 @@ class _Reader:
             body, condition = code.mask[start:end].strip("{} \t\n"), code.cut(found.end(), close)
             is_last = re.match(r"\s*else\b", code.mask[end:]) is None
             if is_last and _GIVES_UP.search(body) and not _NESTED.search(body):
-                words = (condition.cut(*each.span()) for each in _WORD.finditer(condition.mask))
+                words = (condition.cut(*each.span()) for each in WORD.finditer(condition.mask))
                 if self._mentions(condition) or any(self._is_value(each) for each in words):
                     yield found
 
@@ -464,7 +367,7 @@ class _Reader:
         """Tell whether the tests or the problem define a function of a name."""
         word = re.escape(name)
         defined = re.compile(
-            rf"\b(?:function|def|sub|fn|func|bool|boolean|int)\s+{word}\b|(?<![\w$]){word}\s*{_ASSIGNS}"
+            rf"\b(?:function|def|sub|fn|func|bool|boolean|int)\s+{word}\b|(?<![\w$]){word}\s*{ASSIGNS}"
         )
         return defined.search(self._code.mask) is not None or name in self._given
 
@@ -587,13 +490,13 @@ class _Reader:
             return True
         if (item := code.inside(_IN_LIST)) is not None:
             return self._is_call(item.mask)
-        word = _WORD.match(code.mask)
+        word = WORD.match(code.mask)
         if word is None or not _is_access(code.mask[word.end() :]):
             return False
         name = word[0]
         if name not in self._are_values:
             self._are_values[name] = False  # as long as it is only given itself
-            given = _values_given(self._code, name)
+            given = values_given(self._code, name)
             self._are_values[name] = (bool(given) or self._is_passed(name)) and all(
                 self._is_value(Code(each, each)) for each in given
             )
