@@ -127,7 +127,8 @@ def call(driver: CallDriver) -> str:
     if holder is not None:
         called = f"({holder}.{called} ? {holder} : new {holder}()).{called}"
     elif re.search(r"\bexports\b", driver.code):
-        exported = f"module.exports.{called} ?? module.exports"
+        property = f"module.exports.{called}"
+        exported = f"{property} ? (...all) => {property}(...all) : module.exports"
         called = f'(typeof {called} === "undefined" ? {exported} : {called})'
     return f"{lacking_nodes(code, _NODES)}{code}\n" + (
         _CALL.replace("{call}", called)

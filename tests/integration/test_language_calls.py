@@ -267,6 +267,11 @@ def test_values_of_kinds_that_json_lacks_arrive_and_come_back(
             id="parameter with a default",
         ),
         pytest.param(
+            "javascript",
+            "module.exports = { by: 2, half(number) { return Math.floor(number / this.by); } };",
+            id="method of what is exported",
+        ),
+        pytest.param(
             "javascript", "exports.half = (number) => Math.floor(number / 2);", id="property"
         ),
         pytest.param(
