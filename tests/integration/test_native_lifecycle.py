@@ -248,17 +248,28 @@ def test_many_slots_open_and_close_side_by_side(sandbox: NativeSandbox) -> None:
     assert answers == [b"42\n"] * 4
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+SLEEPS = "/harness/__main__.py sleeps"  # by which its process is found
+DIES = f"import os\nos.execvp('sleep', [{SLEEPS!r}, '20'])"
+HANDLES = f"""
+import os, signal
+signal.signal(NUMBER, lambda *_: os._exit(0))
+if os.fork() == 0:
+    os.execvp("sleep", [{SLEEPS!r}, "20"])
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("source", [DIES, HANDLES], ids=["dies", "handles"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_to_every_process_of_a_slot_is_no_end_of_a_submission(
-    sandbox: NativeSandbox, eventually: Eventually, number: signal.Signals
+    sandbox: NativeSandbox, eventually: Eventually, number: signal.Signals, source: str
 ) -> None:
     before = set(jail_processes())
     slot = open_slot(sandbox)
-    name = "/harness/__main__.py sleeps"  # by which it is found
-    source = f"import os\nos.execvp('sleep', [{name!r}, '20'])"
+    source = source.replace("NUMBER", str(number.value))
     with ThreadPoolExecutor(1) as threads:
         outcomes = threads.submit(lambda: list(slot.run(batch(source))))
-        eventually(lambda: any(name in command for command in jail_processes().values()), 30.0)
+        eventually(lambda: any(SLEEPS in command for command in jail_processes().values()), 30.0)
         for pid, command in sorted(jail_processes().items()):
             if pid not in before and " jail " not in command:
                 os.kill(pid, number)

@@ -330,22 +330,21 @@ class Supervisor:
             elif header["op"] == "run":
                 batch = _RunBatch.parse(header, blobs)
                 for index, ended in self._run(batch):
-                    self._require_own_end(ended)
+                    self._require_quiet()
                     self._host.send(*_outcome(batch.seq, index, ended))
                 self._send_end(batch.seq)
             # Any other request is for a session that has ended.
 
-    def _require_own_end(self, ended: Ended | DialogueEnd | None) -> None:
-        """Make sure that a run was not ended by a signal that went to all processes of the slot.
+    def _require_quiet(self) -> None:
+        """Make sure that no signal was sent to all processes of the slot while a run lasted.
+
+        The run may have reacted to it in any way: in Python, SIGINT raises an exception.
 
         Raises:
-            SlotBroken: It was.
+            SlotBroken: One was.
         """
-        if isinstance(ended, DialogueEnd):
-            self._require_own_end(ended.interactor)
-            self._require_own_end(ended.submission)
-        elif ended is not None and ended.exit_signal in self._heard:
-            raise SlotBroken(f"signal {ended.exit_signal} was sent to the processes of the slot")
+        for number in self._heard:
+            raise SlotBroken(f"signal {number} was sent to the processes of the slot")
 
     def _hold_session(self, header: Header) -> None:
         """Hold a session until the grader closes it or it ends; then its processes are gone."""
@@ -393,7 +392,7 @@ class Supervisor:
                             session, party, header["seq"], limits, idle_memory_bytes
                         ),
                     )
-                self._require_own_end(step.ended)
+                self._require_quiet()
                 self._host.send(*_stepped(step))
             case "read":
                 with ExitStack() as held:
