@@ -84,12 +84,23 @@ def literal_changes(
 def _own_leaves(found: Found, expected: ast.expr) -> tuple[list[Place], bool]:
     """Return the literals that no other case depends on, and whether the expectation has just one.
 
-    A literal that is also in what is asked is left out, since both sides would change.
+    A literal that is also in what is asked is left out, since both sides would change. So is one
+    that is used together with literals of a row, as in `max(wanted, 3)`: it may make no difference
+    in another row.
     """
     leaves = list(dict.fromkeys(islice(found.reader.leaves(expected), 2000)))
     asked = _asked(found)
     own = [place for place in leaves if place[1] not in asked and _owns(found, *place)]
-    return own, len(leaves) == 1
+    of_row = [place for place in own if _is_in_row(found, *place)]
+    return of_row or own, len(leaves) == 1
+
+
+def _is_in_row(found: Found, source: SuiteSource, leaf: ast.expr) -> bool:
+    """Tell whether a literal is a parameter of its case, or in one."""
+    if found.row_span is None:
+        return False
+    start, end = source.span(leaf)
+    return found.row_span[0] <= start and end <= found.row_span[1]
 
 
 def _asked(found: Found) -> set[ast.AST]:

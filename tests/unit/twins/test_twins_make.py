@@ -428,6 +428,19 @@ def test_change_of_one_row_is_no_change_of_all() -> None:
                 assert all(any('"' in e.text or "'" in e.text for e in c) for c in site.changes)
 
 
+def test_what_rows_share_is_not_changed_if_it_may_make_no_difference_in_a_row() -> None:
+    tests = module(
+        "import pytest\nfrom solution import f\n\n"
+        "@pytest.mark.parametrize('x, wanted', [(n, 11), (m, 1), (k, 2)])\n"
+        "def test_f(x, wanted):\n    assert f(x) == max(wanted, 3)\n"
+    )
+    for _ in range(10):
+        find_sites.cache_clear()
+        sites = find_sites(tests)
+        assert sites
+        assert all(key.row is not None for site in sites for key in site.cases)
+
+
 @pytest.mark.parametrize("joint", [True, False])
 def test_objects_of_another_type_show_nothing_about_an_equality_of_the_program(joint: bool) -> None:
     lines = ["v = V(1, 2)", "assert v.x == 1", "assert v + v == V(2, 4)"]
