@@ -321,6 +321,11 @@ def continues_function(code: str, name: str) -> bool:
     if not mention(name).search(code):
         return True
     arrow = re.compile(rf"{languages.name_pattern(name)}\s*\([^()]*\)\s*=>")
+    variable = re.compile(
+        rf"^[ \t]+(?:let|var|const)\s+{languages.name_pattern(name)}\s*=\s*[\d\[{{\"']",
+        re.MULTILINE,
+    )
+    code = variable.sub("", code)  # within the function, and of its name
     if _definition(name).search(code) or arrow.search(code):
         return False
     return _is_rest(code)

@@ -387,6 +387,13 @@ def test_function_of_haskell_ends_with_the_fence_that_closes_it() -> None:
     assert extract(answer, language="haskell", entry_point="twice").code == code
 
 
+def test_rest_of_a_function_may_have_a_variable_of_its_name() -> None:
+    rest = "  let f = 1;\n  return f * n;\n}\n"
+    beginning = "const f = (n) => {\n"
+    found = extract(rest, language="javascript", entry_point="f", continues=beginning).code
+    assert found == beginning + rest
+
+
 def test_prose_before_a_block_is_not_the_code_that_the_prompt_opened() -> None:
     answer = 'The function main() prints:\n\n```\nint main() { puts("1"); }\n```\n'
     code = extract(answer, language="cpp", is_program=True).code
