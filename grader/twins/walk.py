@@ -7,8 +7,9 @@ own helpers with their arguments.
 
 import ast
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 
 from grader.source.allowed import EXPECT_ERRORS
@@ -282,7 +283,9 @@ class Walk:
                 if self._noted and not self._everywhere and self._is_submissions(context):
                     # The context may swallow any other error, so that what follows is not run.
                     before = len(self.found)
-                    self.block([*takewhile(_is_noted, node.body)], frame)
+                    given = stored_names(item.optional_vars) if item.optional_vars else []
+                    noted_first = takewhile(partial(self._is_noted, given=given), node.body)
+                    self.block([*noted_first], frame)
                     noted = [replace(each, goes_on=True) for each in self.found[before:]]
                     self.found[before:] = noted
                 self._pass_over(node, [node.body], frame)
@@ -332,6 +335,30 @@ class Walk:
                 return self._names.is_imported(context)
             case _:
                 return False
+
+    def _is_noted(self, node: ast.stmt, given: Collection[str]) -> bool:
+        """Tell whether a statement is an assertion whose failure is noted before it raises.
+
+        If it asks nothing of the submission, it may raise another error on purpose.
+
+        Args:
+            node: The statement.
+            given: Names of what a context manager of the submission has given.
+        """
+        match node:
+            case ast.Assert():
+                pass
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))):
+                if not name.startswith("assert"):
+                    return False
+            case _:
+                return False
+        names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+        return any(
+            each.id in given
+            or not (self._names.is_own(each) or self._names.builtin(each) is not None)
+            for each in names
+        )
 
     def _is_usual(self, function: ast.expr) -> bool:
         """Tell whether a function is one of Python, its standard library or pytest."""
@@ -389,17 +416,6 @@ def _is_plain(function: Function) -> bool:
     spec = function.args
     parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
     return not (any(parameters) or function.decorator_list or is_generator(function))
-
-
-def _is_noted(node: ast.stmt) -> bool:
-    """Tell whether a statement is an assertion whose failure is noted before it raises."""
-    match node:
-        case ast.Assert():
-            return True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))):
-            return name.startswith("assert")
-        case _:
-            return False
 
 
 def _arguments(

@@ -339,6 +339,10 @@ UNCERTAIN = [
         id="in a context with a name",
     ),
     pytest.param(
+        "with Box(1):\n    assert {}[1] == 1",
+        id="in a context of the submission, with an error of the tests' own",
+    ),
+    pytest.param(
         "with Box(1):\n    x = same(1)\n    assert x == 1",
         id="later in a context of the submission",
     ),
