@@ -53,7 +53,7 @@ def working_queue(folder: Path) -> Iterator[str]:
     """Run a Redis and a worker; check at the end that the worker survived and nothing is stuck."""
     deployed = Deployment(folder)
     try:
-        worker = deployed.add_worker()
+        worker = deployed.add_worker(queue_images="python,science")
         deployed.wait_for_workers(1)
         pid = worker.pid
         yield deployed.redis.url
