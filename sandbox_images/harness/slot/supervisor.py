@@ -343,7 +343,8 @@ class Supervisor:
         Raises:
             SlotBroken: One was.
         """
-        for number in self._heard:
+        if self._heard:
+            number = next(iter(self._heard))
             raise SlotBroken(f"signal {number} was sent to the processes of the slot")
 
     def _hold_session(self, header: Header) -> None:
