@@ -12,6 +12,8 @@ from typing import NamedTuple
 _CACHE_V1 = (b"total_active_file", b"total_inactive_file")
 _CACHE_V2 = (b"active_file", b"inactive_file", b"slab_reclaimable")
 _READ_BYTES = 64 * 1024
+_LARGE_REQUEST_BYTES = 1024 * 1024
+"""More than a process asks the kernel for at once. One that is refused leaves so much unused."""
 
 
 class CgroupReader(NamedTuple):
@@ -40,12 +42,26 @@ class CgroupReader(NamedTuple):
         return _number(_read(self.memory, name), b"oom_kill")
 
     def limit_hits(self) -> int:
-        """Return how many times the cgroup itself has had no more memory to give so far."""
+        """Return how many times the cgroup itself has had no more memory to give so far.
+
+        Version 1 has no such count: its failcnt stays 0 in newer kernels (seen in Linux 6.18). From
+        the first time that its use of memory comes to the limit, every kill counts there.
+        """
         if self.version == 2:
             return _number(_read(self.memory, "memory.events"), b"oom")
         # The second counts if memory and swap together were at their limit, which is the same here.
-        names = ("memory.failcnt", "memory.memsw.failcnt")
-        return sum(int(_read(self.memory, name)) for name in names if _has(self.memory, name))
+        kinds = [
+            kind for kind in ("", "memsw.") if _has(self.memory, f"memory.{kind}max_usage_in_bytes")
+        ]
+        return self.oom_kills() if any(map(self._was_full, kinds)) else 0
+
+    def _was_full(self, kind: str) -> bool:
+        """Whether a cgroup of version 1 has ever used as much of a kind of memory as it may."""
+        most, limit = (
+            int(_read(self.memory, f"memory.{kind}{name}_in_bytes"))
+            for name in ("max_usage", "limit")
+        )
+        return most > limit - _LARGE_REQUEST_BYTES
 
     def memory_bytes(self) -> int:
         """Return the memory in use now, without what the kernel can drop.

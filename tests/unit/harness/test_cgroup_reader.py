@@ -14,8 +14,10 @@ from sandbox_images.harness.kernel.cgroup import CgroupReader, open_reader
 
 VERSION_1 = {
     "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
-    "memory/memory.failcnt": "3\n",
-    "memory/memory.memsw.failcnt": "36\n",
+    "memory/memory.limit_in_bytes": "67108864\n",
+    "memory/memory.max_usage_in_bytes": "67108864\n",
+    "memory/memory.memsw.limit_in_bytes": "9223372036854771712\n",
+    "memory/memory.memsw.max_usage_in_bytes": "67108864\n",
     "memory/memory.usage_in_bytes": "29962240\n",
     "memory/memory.stat": (
         "cache 8396800\nrss 21012480\nrss_huge 0\nshmem 0\nmapped_file 0\ndirty 8392704\n"
@@ -58,7 +60,7 @@ def opened(root: Path, files: Mapping[str, str]) -> CgroupReader:
 
 def test_version_1_counters(tmp_path: Path) -> None:
     reader = opened(tmp_path, VERSION_1)
-    assert (reader.version, reader.oom_kills(), reader.limit_hits()) == (1, 1, 39)
+    assert (reader.version, reader.oom_kills(), reader.limit_hits()) == (1, 1, 1)
     assert reader.cpu_time_s() == pytest.approx(0.093902546)
     assert reader.memory_bytes() == 29962240 - 8392704 - 4096
 
@@ -83,9 +85,23 @@ def test_version_1_controllers_mounted_together_are_found(tmp_path: Path, name: 
     assert opened(tmp_path, files).cpu_time_s() == pytest.approx(0.093902546)
 
 
-def test_version_1_without_accounts_of_swap_is_read(tmp_path: Path) -> None:
-    files = {name: text for name, text in VERSION_1.items() if "memsw" not in name}
-    assert opened(tmp_path, files).limit_hits() == 3
+@pytest.mark.parametrize(
+    ("most", "hits"),
+    [
+        pytest.param({"": "67104768", "memsw.": "0"}, 1, id="memory but for a page"),
+        pytest.param({"": "60000000", "memsw.": "9223372036854771712"}, 1, id="memory and swap"),
+        pytest.param({"": "67108864"}, 1, id="no accounts of swap"),
+        pytest.param({"": "60000000", "memsw.": "60000000"}, 0, id="never"),
+    ],
+)
+def test_kills_of_version_1_count_if_it_was_ever_full(
+    tmp_path: Path, most: Mapping[str, str], hits: int
+) -> None:
+    files = {
+        name: text for name, text in VERSION_1.items() if "memsw" not in name or "memsw." in most
+    }
+    files |= {f"memory/memory.{kind}max_usage_in_bytes": text for kind, text in most.items()}
+    assert opened(tmp_path, files).limit_hits() == hits
 
 
 def test_cache_larger_than_a_stale_usage_is_no_negative_memory(tmp_path: Path) -> None:
