@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from celery import signals
@@ -16,6 +17,7 @@ from grader.process.logs import show_logs
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger
 from grader.queueing.names import queue_name
+from grader.sandbox.retrying import retrying
 from worker.executor import Executor, try_sandbox
 
 _log = logging.getLogger(__name__)
@@ -104,7 +106,10 @@ class Lifecycle:
         # An engine that is away is not waited for: meanwhile other workers can have the jobs.
         grader = GradingEngine(replace(self._settings, outage_s=0.0))
         try:
-            try_sandbox(grader.sandbox, self._settings)
+            retrying(
+                partial(try_sandbox, grader.sandbox, self._settings),
+                retries=self._settings.retries,
+            )
         except BaseException:
             grader.close()
             raise

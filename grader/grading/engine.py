@@ -28,6 +28,7 @@ from grader.running.references import References
 from grader.sandbox.choice import choose_sandbox
 from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.pool import SlotCounts, SlotPool
+from grader.sandbox.retrying import retrying
 from grader.scoring import calibration
 from grader.scoring.own import load_policy
 
@@ -185,7 +186,8 @@ class GradingEngine(Closing):
     def warm(self, image: str = "python") -> None:
         """Start opening a slot, so that the first submission need not wait for all of it.
 
-        If that fails, `look` and the first submission say so.
+        If it fails, it is tried again as often as a submission is. Then `look` and the first
+        submission say so.
         """
         self._warming = threading.Thread(target=self._open_one, args=(image,), daemon=True)
         self._warming.start()
@@ -279,9 +281,12 @@ class GradingEngine(Closing):
         raise GradingStoppedError(STOPPED)
 
     def _open_one(self, image: str) -> None:
-        try:
+        def open_one() -> None:
             with self._borrow(StopHandle(), image, 0):
                 pass
+
+        try:
+            retrying(open_one, retries=self.settings.retries)
         except GraderError as error:
             self._warming_error = error
 

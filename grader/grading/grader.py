@@ -84,7 +84,8 @@ class Grader(FutureGrader):
     def warm(self, image: str = "python") -> None:
         """Start opening a slot, so that the first submission need not wait for all of it.
 
-        If that fails, `look` and the first submission say so.
+        If it fails, it is tried again as often as a submission is. Then `look` and the first
+        submission say so.
         """
         self._engine.warm(image)
 

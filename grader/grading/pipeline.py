@@ -23,7 +23,7 @@ from grader.model import (
     Submission,
     TestSuite,
 )
-from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundError, SandboxError
+from grader.model.errors import GraderError, GradingStoppedError, ImageNotFoundError
 from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Suspicion, Verdict
 from grader.process.tracing import span
@@ -32,6 +32,7 @@ from grader.running.lacking import require_what_tests_need
 from grader.running.references import References
 from grader.running.task import Graded, Task
 from grader.sandbox.contract import Slot
+from grader.sandbox.retrying import retrying
 from grader.scoring.calibration import Calibration
 from grader.scoring.policies import find_policy, score_report
 from grader.suites.source import image_named_in
@@ -241,16 +242,12 @@ def _run_with_retries(
     task: Task, lending: _Lending, references: References, settings: Settings
 ) -> tuple[Graded, str]:
     """Run a task; return its results and the name of the slot."""
-    left = settings.retries
-    while True:
-        try:
-            with lending.lend(_memory_bytes(task)) as slot, span("sandbox", slot=slot.name):
-                return _run(task, slot, references), slot.name
-        except SandboxError as error:
-            if not error.retryable or left == 0:
-                raise
-            left -= 1
-            _log.warning("running again after a sandbox failed: %s", error)
+
+    def run() -> tuple[Graded, str]:
+        with lending.lend(_memory_bytes(task)) as slot, span("sandbox", slot=slot.name):
+            return _run(task, slot, references), slot.name
+
+    return retrying(run, retries=settings.retries)
 
 
 def _memory_bytes(task: Task) -> int:

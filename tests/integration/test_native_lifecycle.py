@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.config.settings import Settings
+from grader.config.settings import SandboxChoice, Settings
 from grader.grading.grader import Grader
 from grader.model import (
     InteractiveTests,
@@ -35,7 +35,7 @@ from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.native.backend import NativeSandbox
 from grader.sandbox.native.cgroups import CgroupHome, find_home
 from tests.ordinary_user import find_python, run_as_ordinary_user
-from tests.traces import mounts
+from tests.traces import family, mounts, start_time
 
 Eventually = Callable[[Callable[[], bool], float], None]
 
@@ -110,6 +110,40 @@ def open_slot(sandbox: NativeSandbox) -> Slot:
     return sandbox.open_slot(image="python", memory_bytes=MEMORY_BYTES)
 
 
+def kill_next_slot(eventually: Eventually, before: set[int]) -> None:
+    """Kill process 1 of a slot that is being opened."""
+
+    def supervisors() -> set[int]:
+        wardens = set(jail_processes()) - before
+        return {child for pid in wardens for child, _ in family(pid) - {(pid, start_time(pid))}}
+
+    eventually(lambda: bool(supervisors()), 10)
+    os.kill(min(supervisors()), signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_first_slot_that_is_killed_while_it_starts_is_opened_again(
+    eventually: Eventually,
+) -> None:
+    before = set(jail_processes())
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1)) as grader:
+        grader.warm()
+        kill_next_slot(eventually, before)
+        assert grader.look() == ""
+
+
+@pytest.mark.usefixtures("native_sandbox")
+def test_slot_that_is_killed_while_it_starts_is_not_said_to_need_rights(
+    eventually: Eventually,
+) -> None:
+    before = set(jail_processes())
+    with Grader(Settings(sandbox=SandboxChoice.NATIVE, slots=1, retries=0)) as grader:
+        grader.warm()
+        kill_next_slot(eventually, before)
+        with pytest.raises(SandboxUnavailableError, match=r"killed by signal 9$"):
+            grader.look()
+
+
 def test_close_ends_every_process_at_once(sandbox: NativeSandbox) -> None:
     before = set(jail_processes())
     slot = open_slot(sandbox)
@@ -165,7 +199,7 @@ def test_mount_that_another_one_covers_does_not_matter(native_sandbox: NativeSan
     assert native_sandbox.name == "native"
     code = """
         import os
-        from grader.config.settings import Settings
+        from grader.config.settings import SandboxChoice, Settings
         from grader.model import Limits
         from grader.sandbox.contract import Program, RunBatch
         from grader.sandbox.native.backend import NativeSandbox
@@ -211,7 +245,7 @@ def test_jails_of_a_grader_that_is_killed_end_and_their_cgroups_are_swept(
         import os, signal
         from grader.sandbox.contract import RunBatch, Program
         from grader.sandbox.native.backend import NativeSandbox
-        from grader.config.settings import Settings
+        from grader.config.settings import SandboxChoice, Settings
         slot = NativeSandbox(Settings()).open_slot(image="python", memory_bytes=128 << 20)
         batch = RunBatch(program=Program.STDIN, source="while True: pass", runs=(b"",),
                   limits=Settings().limits)
@@ -402,7 +436,7 @@ from grader.model.errors import GraderError
 from grader.model import Limits
 from grader.sandbox.contract import RunBatch, Program
 from grader.sandbox.native.backend import NativeSandbox
-from grader.config.settings import Settings
+from grader.config.settings import SandboxChoice, Settings
 sandbox = NativeSandbox(Settings())
 try:
     slot = sandbox.open_slot(image="python", memory_bytes=128 << 20)

@@ -33,6 +33,7 @@ from grader.sandbox.native import needs, users
 from grader.sandbox.native.cgroups import CgroupHome, find_home
 from grader.sandbox.native.jail_plan import make_plan, warden_command
 from grader.sandbox.native.users import SlotUser
+from sandbox_images.harness.lock_in.jail import NOT_BUILT
 
 _log = logging.getLogger(__name__)
 
@@ -143,6 +144,10 @@ class NativeTransport:
             self._final_log = self._read_log()
             self._held.close()
 
+    def was_built(self) -> bool:
+        """Tell whether a killed jail had been built before, as far as is known."""
+        return self._warden.returncode != NOT_BUILT
+
     def log_tail(self) -> str:
         """Return the last of what the warden and the supervisor wrote to standard error."""
         with self._kill_lock:
@@ -198,6 +203,8 @@ class NativeSandbox:
             kind = self.name if cgroups else f"{self.name}-reduced"
             return SlotConnection(f"{kind}-{number}", transport)
         except SandboxUnavailableError as error:
+            if transport.was_built():
+                raise
             message = f"{error}{needs.advice()}"
             raise SandboxUnavailableError(message) from error
 

@@ -38,6 +38,8 @@ _FLAGS = (
     | namespaces.CLONE_NEWCGROUP
 )
 _INSIDE_UID = 20000
+NOT_BUILT = 70
+"""The exit status of a warden whose jail could not be built. Its standard error says why."""
 _FAILED = 1
 _GOODBYE_S = 2.0
 """How long a supervisor may take to end by itself once the grader is gone."""
@@ -92,7 +94,7 @@ def main(args: list[str]) -> NoReturn:
 
 def _fail(error: Exception) -> NoReturn:
     os.write(2, f"jail: {error}\n".encode(errors="backslashreplace"))
-    os._exit(_FAILED)
+    os._exit(NOT_BUILT)
 
 
 def _enter_namespaces(plan: JailPlan) -> None:
@@ -325,4 +327,6 @@ def _watch(child: int) -> int:
             os.kill(child, signal.SIGKILL)
     # Process 1 can be waited for only once the kernel has killed and reaped the rest.
     _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and deadline_ms is None:
+        os.write(2, f"jail: process 1 was killed by signal {os.WTERMSIG(status)}\n".encode())
     return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else _FAILED
