@@ -9,7 +9,8 @@ from typing import assert_never
 from grader import languages
 from grader.config.settings import Settings
 from grader.extract import Extraction, extract
-from grader.judging import evidence, verdicts
+from grader.judging import evidence
+from grader.judging.summary import summarise
 from grader.languages import COMPILE_LIMITS
 from grader.model import (
     CallTests,
@@ -114,7 +115,7 @@ def _no_code(suite: TestSuite, conditions: Conditions, settings: Settings) -> Gr
 def _report(
     task: Task, graded: Graded, slot_name: str, conditions: Conditions, settings: Settings
 ) -> GradeReport:
-    judgement = verdicts.summarise(graded.cases, graded.outcomes)
+    judgement = summarise(graded.cases, graded.outcomes)
     signs = graded.signs
     if graded.tampered:
         signs |= {Suspicion.TWIN}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from grader.judging import verdicts
+from grader.judging.cases import not_run
 from grader.model import CallCase, CaseResult, StdinCase
 from grader.running.task import Task, is_decided
 from grader.sandbox.contract import RunOutcome
@@ -36,6 +36,6 @@ class TimeBudget:
             done: The results so far, of the first cases.
         """
         decided = bool(done) and is_decided(self._task, done[-1])
-        return verdicts.not_run(
+        return not_run(
             cases[len(done) :], self._task.limits, out_of_time=self.is_spent and not decided
         )

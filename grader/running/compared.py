@@ -5,7 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 
-from grader.judging import verdicts
+from grader.judging.calls import judge_call, judge_calls, read_calls, returned_values, why_no_values
+from grader.judging.cases import judge_checked, judge_stdin
 from grader.judging.compare import needs_checker
 from grader.judging.compare.result import EQUAL
 from grader.judging.suspicion import signs_of_report
@@ -42,7 +43,7 @@ def run_stdin(task: Task, tests: StdinTests, slot: Slot, references: References)
         tests.cases,
         stdin_batch(task, runs),
         slot,
-        lambda case, outcome: verdicts.judge_stdin(
+        lambda case, outcome: judge_stdin(
             case,
             tests.comparison,
             outcome,
@@ -73,7 +74,7 @@ def _checked(
         checker, questions, slot, references, lambda cases: _find_right(task, cases, slot)
     )
     for index, answer in zip(sound, answers, strict=True):
-        results[index] = verdicts.judge_checked(cases[index], graded.outcomes[index], answer)
+        results[index] = judge_checked(cases[index], graded.outcomes[index], answer)
     return replace(graded, cases=tuple(results))
 
 
@@ -134,12 +135,12 @@ def run_calls(task: Task, tests: CallTests, slot: Slot, references: References) 
             outcomes.append(outcome)
             budget.take(outcome)
             known = group.answered()
-            run = verdicts.read_calls(known, outcome)
+            run = read_calls(known, outcome)
             signs.update(signs_of_report(run, calls=len(known)))
             if tests.in_one_run:
-                cases += verdicts.judge_calls(known, tests.comparison, run, task.limits)
+                cases += judge_calls(known, tests.comparison, run, task.limits)
             else:
-                cases += [verdicts.judge_call(known[0], tests.comparison, run, task.limits)]
+                cases += [judge_call(known[0], tests.comparison, run, task.limits)]
             if budget.is_spent or any(is_decided(task, case) for case in cases):
                 break
     cases += budget.not_run(tests.cases, cases)
@@ -158,7 +159,7 @@ class _Group:
         """Return the cases with what they expect, which is decoded one group at a time."""
         if self.report is None:
             return self.cases
-        expected = verdicts.returned_values(self.report)
+        expected = returned_values(self.report)
         return tuple(
             replace(case, expected=value) for case, value in zip(self.cases, expected, strict=True)
         )
@@ -212,7 +213,7 @@ def _ask_reference(
     def find() -> bytes:
         with closing(slot.run(_call_batch(task, (run,), source=reference))) as running:
             outcome = next(running)
-        why = verdicts.why_no_values(outcome, len(cases), task.limits)
+        why = why_no_values(outcome, len(cases), task.limits)
         if why is None:
             return outcome.report
         if len(cases) > 1 and len(outcome.report) > _LARGE_REPORT_BYTES:

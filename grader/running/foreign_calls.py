@@ -10,7 +10,7 @@ import secrets
 from dataclasses import replace
 
 from grader import languages
-from grader.judging import verdicts
+from grader.judging.calls import judge_shown_call
 from grader.judging.expressions import shown_values
 from grader.model import CallCase, CallTests, CaseResult
 from grader.model.errors import SuiteError
@@ -60,9 +60,7 @@ def run_foreign_calls(task: Task, tests: CallTests, slot: Slot) -> Graded:
 
     def judge(case: CallCase, outcome: RunOutcome) -> CaseResult:
         shown = next(iter(shown_values(outcome.stdout, mark, 1)), None)
-        return verdicts.judge_shown_call(
-            case, tests.comparison, outcome, task.limits, language, shown
-        )
+        return judge_shown_call(case, tests.comparison, outcome, task.limits, language, shown)
 
     return run_cases(task, tests.cases, batch, slot, judge)
 

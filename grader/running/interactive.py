@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from grader.judging import verdicts
+from grader.judging.cases import find_failure, judge_checked
 from grader.judging.compare import CheckResult
 from grader.judging.compare.result import different
 from grader.judging.ending import exit_words
@@ -167,10 +167,10 @@ def _require_health(
 
 def _blame(case: StdinCase, outcome: RunOutcome, task: Task, error: SuiteError) -> CaseResult:
     """Return the result of a case in which the interactor failed, if the program is at fault."""
-    failure = verdicts.find_failure(case, outcome, task.limits, task.language)
+    failure = find_failure(case, outcome, task.limits, task.language)
     if failure is not None and outcome.dialogue and not outcome.dialogue.interactor_first:
         return failure
-    return verdicts.judge_checked(case, outcome, answers.at_fault(error))
+    return judge_checked(case, outcome, answers.at_fault(error))
 
 
 def _adapted(interactor: Interactor) -> str:
@@ -187,13 +187,13 @@ def _judge(case: StdinCase, outcome: RunOutcome, task: Task, kind: CheckerKind) 
         raise ValueError(outcome)
     if dialogue.interactor.limit_hit is not None:
         raise answers.failed(_ROLE, f"it hit its {dialogue.interactor.limit_hit} limit")
-    failure = verdicts.find_failure(case, outcome, task.limits, task.language)
+    failure = find_failure(case, outcome, task.limits, task.language)
     if failure is not None and not dialogue.interactor_first:
         return failure
     said = _answer(dialogue, kind)
     if failure is not None and answers.accepts(kind, dialogue.interactor.exit_code):
         return failure
-    return verdicts.judge_checked(case, outcome, _with_last_words(said, outcome, dialogue))
+    return judge_checked(case, outcome, _with_last_words(said, outcome, dialogue))
 
 
 def _answer(dialogue: Dialogue, kind: CheckerKind) -> CheckResult:

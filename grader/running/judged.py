@@ -9,7 +9,7 @@ They are run in one of two ways:
 
 from dataclasses import replace
 
-from grader.judging import verdicts
+from grader.judging.summary import summarise
 from grader.judging.suspicion import signs_of_calls, signs_of_report
 from grader.model.errors import SuiteError
 from grader.model.verdict import Integrity, Verdict
@@ -88,4 +88,4 @@ def _why_it_fails(task: Task, slot: Slot) -> str | None:
             ran = run_together(replace(task, notes_failures=False), slot)
     if ran.has_passed:
         return None
-    return verdicts.summarise(ran.cases, [ran.run.outcome]).feedback
+    return summarise(ran.cases, [ran.run.outcome]).feedback

@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-from grader.judging import verdicts
-from grader.judging.pytest_run import shown_id
+from grader.judging.pytest_run import judge_pytest, shown_id
 from grader.judging.report import CaseEvent, ReadRun, read_run
+from grader.judging.script_run import judge_script
 from grader.model import CaseResult, PytestTests, ScriptTests
 from grader.model.verdict import Integrity, Verdict
 from grader.running.task import Task, require_cases
 from grader.sandbox import payload
 from grader.sandbox.contract import Program, RunBatch, Slot
 from grader.sandbox.payload import Apart
+from grader.source import pytest_tests
 from grader.source.by_value import find_apart, may_ask_for_callers
 from grader.source.staying import leaves_nothing
 from grader.source.swallowing import CAUGHT, catches_failures
@@ -99,14 +100,14 @@ def _run(task: Task, slot: Slot, tests: ScriptTests | PytestTests, apart: Apart 
         _require_sound(original)
         (outcome,) = slot.run(_batch(task, tests, apart))
         run = read_run(outcome)
-        cases = verdicts.judge_script(original, run, task.limits, stop_early=task.stop_early)
+        cases = judge_script(original, run, task.limits, stop_early=task.stop_early)
         ids = {index: case.id for index, case in enumerate(original.cases)}
         events = {ids[event.key]: event for event in run.report.cases if event.key in ids}
         return SuiteRun(cases=cases, run=run, events=events)
     expected = find_tests(original)
     (outcome,) = slot.run(_batch(task, tests, apart))
     run = read_run(outcome)
-    cases = verdicts.judge_pytest(original, run, task.limits, expected, stop_early=task.stop_early)
+    cases = judge_pytest(original, run, task.limits, expected, stop_early=task.stop_early)
     events = {shown_id(str(event.key)): event for event in run.report.cases}
     return SuiteRun(cases=cases, run=run, events=events)
 
@@ -150,8 +151,8 @@ def _payload(task: Task, tests: ScriptTests | PytestTests, apart: Apart | None) 
     )
 
 
-find_tests = lru_cache(maxsize=4096)(verdicts.find_tests)
-"""`verdicts.find_tests`, cached, because many samples of one problem come together."""
+find_tests = lru_cache(maxsize=4096)(pytest_tests.find_tests)
+"""`pytest_tests.find_tests`, cached, because many samples of one problem come together."""
 
 
 @lru_cache(maxsize=4096)

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grader.judging.pytest_run import judge_pytest
 from grader.judging.report import read_run
-from grader.judging.verdicts import find_tests, judge_pytest, judge_script
+from grader.judging.script_run import judge_script
 from grader.model import (
     CaseResult,
     Limits,
@@ -23,6 +24,7 @@ from grader.sandbox import payload
 from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from grader.sandbox.payload import Apart
 from grader.source.by_value import find_apart
+from grader.source.pytest_tests import find_tests
 
 LIMITS = Limits(cpu_time_s=2.0, wall_time_s=30.0, memory_bytes=256 * MiB, output_bytes=64 * 1024)
 """Honest programs never wait, but a busy machine may be slow."""

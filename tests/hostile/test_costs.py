@@ -7,7 +7,7 @@ import pytest
 
 from grader.config.settings import Settings
 from grader.grading.grader import Grader
-from grader.judging.verdicts import judge_call, read_calls
+from grader.judging.calls import judge_call, read_calls
 from grader.model import (
     CallCase,
     CallTests,

@@ -1,7 +1,7 @@
 """The report channel: JSON lines on a descriptor of their own, written as things happen.
 
 docs/how-it-works.md lists the events. Hostile code can forge the report of its own process, so
-`grader.judging.verdicts` decides what of it can be believed.
+`grader.judging` decides what of it can be believed.
 """
 
 import json

@@ -7,18 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.judging.calls import judge_call, judge_calls, read_calls
+from grader.judging.cases import find_failure, judge_stdin, not_run
 from grader.judging.compare import CheckResult
 from grader.judging.report import read_run
-from grader.judging.verdicts import (
-    find_failure,
-    judge_call,
-    judge_calls,
-    judge_script,
-    judge_stdin,
-    not_run,
-    read_calls,
-    summarise,
-)
+from grader.judging.script_run import judge_script
+from grader.judging.summary import summarise
 from grader.model import (
     CallCase,
     CaseResult,

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from grader.judging.calls import judge_call, read_calls
 from grader.judging.compare import count_values
 from grader.judging.report import read_report
-from grader.judging.verdicts import judge_call, read_calls
 from grader.model import CallCase, CaseResult, Comparison, Limits
 from grader.model.verdict import Verdict
 from sandbox_images.harness.wire.values import encode

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grader.judging.pytest_run import judge_pytest
 from grader.judging.report import read_run
-from grader.judging.verdicts import find_tests, judge_pytest
 from grader.model import CaseResult, PytestTests, SuiteFile
 from grader.model.verdict import LimitKind, Verdict
 from grader.source.pytest_sources import source_of
+from grader.source.pytest_tests import find_tests
 from tests.outcomes import LIMITS, events, make_outcome
 
 P, F, R, S = Verdict.PASSED, Verdict.FAILED, Verdict.RUNTIME_ERROR, Verdict.SKIPPED

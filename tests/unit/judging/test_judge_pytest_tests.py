@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from grader.judging.verdicts import ExpectedTests, find_tests
 from grader.model import PytestTests, SuiteFile
 from grader.model.errors import SuiteError
 from grader.source.pytest_skips import RowSkips
+from grader.source.pytest_tests import ExpectedTests, find_tests
 
 
 def find(*sources: str) -> ExpectedTests:
