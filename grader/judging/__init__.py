@@ -1,11 +1,12 @@
 """Turns the outcomes of runs into a verdict for each case and one for the submission.
 
+    cases         a stdin case, or one that was not run
+    calls         calls of a function, by the returned values
+    expressions   comparisons in other languages than Python
+    script_run    the cases of a script
+    pytest_run    the tests of pytest suites
+    summary       the submission as a whole
+
 Nothing of the submission runs here. Reports of scripts and of pytest come from a process that the
 submission may have shared, so they count only if they are complete and consistent.
-
-    stdin     cases.judge_stdin, once per run
-    call      calls.judge_call, or calls.judge_calls, once per run
-    script    script_run.judge_script
-    pytest    pytest_run.judge_pytest
-    any       summary.summarise
 """
