@@ -3,7 +3,8 @@
     python -m sandbox_images.lock
 
 A variant's own packages stand in its requirements.in. What the plain image has already is
-pinned to the same version, and left out of the lock of the image that is built on it.
+pinned to the same version, and left out of the lock of the image that is built on it. The lock of
+`language` has the programs that images of other languages take from wheels.
 """
 
 import json
@@ -32,7 +33,7 @@ def platform_options(machine: str) -> list[str]:
 def main() -> None:
     """Write the locks; each includes the one before."""
     pinned: list[str] = []
-    for variant in ("python", "science"):
+    for variant in ("python", "science", "language"):
         found: dict[str, set[str]] = {}
         for machine in MACHINES:
             for requirement, digest in _resolve(variant, machine, pinned):

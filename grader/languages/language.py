@@ -479,6 +479,9 @@ class Language:
     that is another version of Python."""
     packages: Mapping[str, str]
     """The programs that it needs, and paths of other files, each with its Debian package."""
+    wheels: Mapping[str, str] = field(default_factory=dict)
+    """Programs that sandbox images have from Python packages and not from Debian's, each with its
+    path there. sandbox_images/language/requirements.in names the packages."""
     extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Debian packages that only some programs need, each with a command that fails without it.
     `grader doctor` runs it, and never with anything of a submission's."""

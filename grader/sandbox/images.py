@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -144,8 +144,7 @@ def build(
         before = engine.image(name)
         arguments = {"BASE": base, **_proxies()}
         if found := languages.in_image(variant):
-            debian = (name for each in found for name in each.packages.values())
-            arguments["PACKAGES"] = " ".join(dict.fromkeys(" ".join(debian).split()))
+            arguments["PACKAGES"] = " ".join(debian_packages(found))
         labels = {HARNESS_LABEL: harness_digest()}
         with tempfile.TemporaryFile() as context:
             machine = engine.info().machine
@@ -159,6 +158,17 @@ def build(
     finally:
         engine.close()
     return name
+
+
+def debian_packages(found: Iterable[languages.Language]) -> list[str]:
+    """Return the Debian packages that the image of some languages needs."""
+    names = (
+        package
+        for language in found
+        for program, package in language.packages.items()
+        if program not in language.wheels
+    )
+    return list(dict.fromkeys(" ".join(names).split()))
 
 
 def _proxies() -> dict[str, str]:
@@ -269,14 +279,20 @@ def write_context(
     ):
         recipe = _RECIPES / (variant if variant in VARIANTS else "language")
         dockerfile, prebuilt = Path(folder, "Dockerfile"), Path(folder, "prebuilt")
+        packages = Path(folder, "packages")
         steps = _write_prebuilt(variant, prebuilt)
-        dockerfile.write_text((recipe / "Dockerfile").read_text() + steps)
-        archive.add(dockerfile, dockerfile.name, filter=_plain)
         if steps:
             archive.add(prebuilt, prebuilt.name, filter=_plain)
+        if programs := _programs_of_wheels(variant):
+            progress(f"Fetching {' and '.join(programs)}")
+            install_locked(packages, recipe / "requirements.lock", machine, wheels)
+            steps += "\nCOPY programs /usr/local/bin/\n"
+            for name, inside in programs.items():
+                archive.add(packages / inside, f"programs/{name}", filter=_plain)
+        dockerfile.write_text((recipe / "Dockerfile").read_text() + steps)
+        archive.add(dockerfile, dockerfile.name, filter=_plain)
         if variant in VARIANTS:
             progress(f"Fetching the packages of the {variant} image")
-            packages = Path(folder, "packages")
             install_locked(packages, recipe / "requirements.lock", machine, wheels)
             if further:
                 progress(f"Fetching {' '.join(further)}")
@@ -287,8 +303,13 @@ def write_context(
             shutil.rmtree(packages / "bin", ignore_errors=True)
             archive.add(packages, "packages", filter=_plain)
         for path in _harness_files():
-            inside = path.relative_to(_RECIPES.parent)
-            archive.add(path, str(inside), filter=_plain)
+            archive.add(path, str(path.relative_to(_RECIPES.parent)), filter=_plain)
+
+
+def _programs_of_wheels(variant: str) -> dict[str, str]:
+    """Return the programs that a variant has from wheels, with their paths there."""
+    found = languages.in_image(variant)
+    return {name: path for language in found for name, path in language.wheels.items()}
 
 
 def _write_prebuilt(variant: str, folder: Path) -> str:

