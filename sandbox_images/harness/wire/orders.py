@@ -218,6 +218,11 @@ class Parcel(NamedTuple):
     source_bytes: int = 0
     """The part of `bytes` that is the submission's source."""
 
+    def closed_by(self, stack: contextlib.ExitStack) -> "Parcel":
+        """Return this parcel, whose descriptor a stack closes at its end."""
+        stack.callback(os.close, self.descriptor)
+        return self
+
 
 def write_bundle(
     source_path: str,
