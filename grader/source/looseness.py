@@ -3,9 +3,12 @@
 import ast
 import builtins
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from types import ModuleType
 
+from grader.source.names import name_bound_by
 from grader.source.syntax import UNPARSABLE, parse
 from grader.source.trees import module_tree
 
@@ -70,14 +73,16 @@ _PLAIN_NAMES = {
     "__future__": {"annotations"},
     "abc": {"ABC", "abstractmethod"},
     "dataclasses": {"dataclass", "field"},
-    "enum": {"Enum", "Flag", "IntEnum", "IntFlag", "StrEnum", "auto", "unique"},
     "functools": {"cache", "cached_property", "lru_cache", "reduce", "total_ordering"},
     "json": {"dumps", "loads"},
 }
-"""What may be imported from further modules."""
+"""What may be imported from further modules. Not an `Enum`, which makes classes by a call, too."""
+_PLAIN_BASES = frozenset({"ABC", "Generic", "NamedTuple", "Protocol", "TypedDict"})
+"""Library classes that leave the equality of derived classes alone. Others, such as `Fraction` and
+`typing.AbstractSet`, have one that asks methods which a derived class can replace."""
 _REACHING = frozenset(
-    "ForwardRef ag_frame compile cr_frame delattr eval exec f_back f_builtins f_globals f_locals "
-    "get_type_hints getattr gi_frame globals locals setattr tb_frame vars".split()
+    "ForwardRef Formatter ag_frame compile cr_frame delattr eval exec f_back f_builtins f_globals "
+    "f_locals get_type_hints getattr gi_frame globals locals setattr tb_frame vars".split()
 )
 """Names and attributes that lead to other code, or to names that are computed."""
 _PLAIN_DUNDERS = frozenset(
@@ -104,7 +109,7 @@ def compares_plainly(code: str) -> bool:
         return False
     nodes = list(ast.walk(tree))
     modules = {
-        alias.asname or alias.name
+        alias.asname or alias.name: alias.name
         for node in nodes
         if isinstance(node, ast.Import)
         for alias in node.names
@@ -114,18 +119,55 @@ def compares_plainly(code: str) -> bool:
     names = [node for node in nodes if isinstance(node, ast.Name)]
     return (
         all(map(_is_plain, nodes))
-        and all(_is_public(of_names.get(name)) for name in names if name.id in modules)
+        and all(of_names.get(n) in _public(modules[n.id]) for n in names if n.id in modules)
         and all(name in types for name in names if name.id == "type")
+        and _has_plain_bases(nodes)
     )
 
 
-def _is_public(attribute: str | None) -> bool:
-    """Tell whether a module is only asked for something of its own, and not for a module."""
-    return (
-        attribute is not None
-        and not attribute.startswith("_")
-        and attribute not in sys.stdlib_module_names
-    )
+@cache
+def _public(module: str) -> frozenset[str]:
+    """Return the names that a plain module offers, without those that it only imports itself."""
+    found = import_module(module)
+    own = [name for name, each in vars(found).items() if not isinstance(each, ModuleType)]
+    return frozenset(name for name in getattr(found, "__all__", own) if not name.startswith("_"))
+
+
+def _has_plain_bases(nodes: Sequence[ast.AST]) -> bool:
+    """Tell whether no class inherits an equality that it could change by other methods."""
+    bound: dict[str, list[ast.AST]] = {}
+    for node in nodes:
+        if (name := name_bound_by(node)) is not None:
+            bound.setdefault(name, []).append(node)
+    classes = (node for node in nodes if isinstance(node, ast.ClassDef))
+    return all(_is_plain_base(base, bound) for each in classes for base in each.bases)
+
+
+def _is_plain_base(base: ast.expr, bound: Mapping[str, Sequence[ast.AST]]) -> bool:
+    """Tell whether a base is a builtin, a class of the submission, or one that has no equality.
+
+    Args:
+        base: The base class.
+        bound: What binds each name.
+    """
+    match base:
+        case ast.Subscript(value=generic):
+            return _is_plain_base(generic, bound)
+        case ast.Call(func=ast.Name(id="namedtuple" as name)):
+            return all(isinstance(each, ast.alias) for each in bound.get(name, ()))
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            is_module = all(isinstance(each, ast.alias) for each in bound.get(module, ()))
+            return is_module and name in _PLAIN_BASES
+        case ast.Name(id=name) if name in bound:
+            return all(
+                isinstance(each, ast.ClassDef)
+                or (isinstance(each, ast.alias) and each.name in _PLAIN_BASES)
+                for each in bound[name]
+            )
+        case ast.Name(id=name):
+            return hasattr(builtins, name)
+        case _:
+            return False
 
 
 def _asked_types(node: ast.AST) -> Iterator[ast.expr]:
@@ -147,7 +189,7 @@ def _is_plain(node: ast.AST) -> bool:
             return all(alias.name in _PLAIN_MODULES for alias in names)
         case ast.ImportFrom(module=str(module), names=names, level=0):
             if module in _PLAIN_MODULES:
-                return all(_is_public(alias.name) or alias.name == module for alias in names)
+                return all(alias.name == "*" or alias.name in _public(module) for alias in names)
             return all(alias.name in _PLAIN_NAMES.get(module, ()) for alias in names)
         case ast.ImportFrom() | ast.ClassDef(keywords=[_, *_]):
             return False
@@ -158,7 +200,13 @@ def _is_plain(node: ast.AST) -> bool:
             | ast.FunctionDef(name=name)
             | ast.AsyncFunctionDef(name=name)
         ):
-            is_special = name.startswith("__") and name.endswith("__")
-            return name not in _REACHING and (not is_special or name in _PLAIN_DUNDERS)
+            return _is_plain_name(name)
+        case ast.MatchClass(kwd_attrs=names):
+            return all(map(_is_plain_name, names))
         case _:
             return True
+
+
+def _is_plain_name(name: str) -> bool:
+    is_special = name.startswith("__") and name.endswith("__")
+    return name not in _REACHING and (not is_special or name in _PLAIN_DUNDERS)

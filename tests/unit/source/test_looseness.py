@@ -17,6 +17,16 @@ PLAIN = {
     "a module's own": "import datetime, random\nday = datetime.date(2031, 5, 17)\n"
     "def roll(): return random.randint(1, 6)",
     "a class that is asked for": "def is_text(x): return type(x) is str or type(x) in (bytes, int)",
+    "what has its module's name": "import copy, datetime\n"
+    "def now(): return datetime.datetime.now()\ndef same(x): return copy.copy(x)",
+    "all of a module": "from math import *\ndef area(r): return pi * r ** 2",
+    "classes with bases": "from abc import ABC, abstractmethod\nimport typing\n"
+    "from typing import Generic, NamedTuple, TypeVar\nfrom collections import namedtuple\n"
+    "T = TypeVar('T')\nclass Shape(ABC): pass\nclass Square(Shape): pass\n"
+    "class Box(Generic[T]): pass\nclass Row(NamedTuple):\n    x: int\n"
+    "class Point(namedtuple('Point', 'x y')): pass\nclass Bag(dict): pass\n"
+    "class Drawn(typing.Protocol): pass",
+    "a pattern": "def kind(x):\n    match x:\n        case complex(real=r): return r",
     "main": "def main(): pass\nif __name__ == '__main__':\n    main()",
 }
 NOT_PLAIN = {
@@ -35,6 +45,24 @@ NOT_PLAIN = {
     "another name of a module": "import typing\nt = typing\nm = t.sys",
     "an attribute that is computed": "subclasses = getattr(object, '__sub' + 'classes__')",
     "annotations that are evaluated": "from typing import get_type_hints as hints",
+    "a class of a library whose equality asks other methods": "from fractions import Fraction\n"
+    "class Any(Fraction):\n    def from_float(self, value): return self",
+    "another name of it": "from fractions import Fraction as ABC\nclass Any(ABC): pass",
+    "another name of it by assignment": "from fractions import Fraction\nclass Own: pass\n"
+    "Own = Fraction\nclass Any(Own): pass",
+    "an attribute that is it": "from fractions import Fraction\nclass Own:\n    ABC = Fraction\n"
+    "class Any(Own.ABC): pass",
+    "a set of a library": "import typing\nclass Any(typing.AbstractSet):\n"
+    "    def __le__(self, other): return True",
+    "a base that is computed": "class Any(make()): pass",
+    "a class that an enumeration makes": "from enum import Enum\n"
+    "Any = Enum('Any', {'x': 1, '__' + 'eq__': lambda *both: True}).x",
+    "a metaclass that a module imports": "from typing import ABCMeta\n"
+    "Any = ABCMeta('Any', (), {'__' + 'eq__': lambda *both: True})",
+    "an attribute that a text names": "import string\ndef f(): pass\n"
+    "g = string.Formatter().get_field('0.__globals__', (f,), {})",
+    "an attribute that a pattern names": "def f(): pass\nmatch f:\n"
+    "    case object(__globals__=names): pass",
     "a metaclass": "class Any(metaclass=Meta): pass",
     "an object of a library": "from unittest.mock import ANY as any_object",
     "an unknown library": "import numpy",
