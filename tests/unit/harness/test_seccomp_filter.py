@@ -14,8 +14,8 @@ from sandbox_images.harness.kernel.syscalls import (
     SUPERVISOR_EXTRA,
     WATCHED,
 )
+from sandbox_images.harness.lock_in.rules import CANDIDATE_RULES
 from sandbox_images.harness.lock_in.seccomp import (
-    CANDIDATE_RULES,
     build_candidate_filter,
     build_session_filter,
     build_supervisor_filter,
