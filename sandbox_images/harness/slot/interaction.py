@@ -16,7 +16,6 @@ from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot import idleness
 from sandbox_images.harness.slot.ended import Ended, exit_of
-from sandbox_images.harness.slot.limit_hit import oom_alarm
 from sandbox_images.harness.slot.relay import Relay
 from sandbox_images.harness.slot.sides import Side, Talker
 from sandbox_images.harness.slot.watch import RunStopped
@@ -47,6 +46,7 @@ class Interaction:
         submission: Talker,
         interactor: Talker,
         cgroup: CgroupReader | None,
+        oom_happened: Callable[[], bool],
         shares: Callable[[], SharedMemory | None],
         harness_pids: frozenset[int],
         host_descriptor: int,
@@ -68,7 +68,7 @@ class Interaction:
         self._host_descriptor = host_descriptor
         self._is_stopped = is_stopped
         self._is_crowded = is_crowded
-        self._oom_happened = oom_alarm(cgroup)
+        self._oom_happened = oom_happened
         self._relays = (questions, answers)
         self._moved_bytes = 0
         self._moved_at = 0.0

@@ -51,21 +51,44 @@ def limit_of(
     return stopped_by
 
 
-def oom_alarm(cgroup: CgroupReader | None) -> Callable[[], bool]:
-    """Return a function that tells whether the kernel has killed for want of memory since now.
+class OomKills:
+    """What the kernel has killed in the slot for want of memory."""
 
-    It raises SlotBroken if the slot still had memory left. Then the machine has too little, or
-    another cgroup above the slot's, which is not the submission's fault.
-    """
-    if cgroup is None:
-        return lambda: False
-    kills, hits = cgroup.oom_kills(), cgroup.limit_hits()
+    def __init__(self, cgroup: CgroupReader | None) -> None:
+        """Begin to count. Without a `cgroup`, nothing counts."""
+        self._cgroup = cgroup
+        self._seen = 0 if cgroup is None else cgroup.oom_kills()
+        """How many there were when a run was last asked about."""
 
-    def happened() -> bool:
-        if cgroup.oom_kills() == kills:
-            return False
-        if cgroup.limit_hits() == hits:
-            raise SlotBroken("the machine has run out of memory, but the slot has not")
-        return True
+    def require_none_between_runs(self) -> None:
+        """Make sure that the kernel has killed nothing since the last run ended.
 
-    return happened
+        It may have killed a process of the harness that the next run needs, such as a judge that
+        waits. A process is counted before it ends, so the run could begin in spite of that.
+
+        Raises:
+            SlotBroken: It has.
+        """
+        if self._cgroup is not None and self._cgroup.oom_kills() != self._seen:
+            raise SlotBroken("the machine ran out of memory between two runs")
+
+    def alarm(self) -> Callable[[], bool]:
+        """Return a function that tells whether the kernel has killed since now.
+
+        It raises SlotBroken if the slot still had memory left. Then the machine has too little, or
+        another cgroup above the slot's, which is not the submission's fault.
+        """
+        cgroup = self._cgroup
+        if cgroup is None:
+            return lambda: False
+        kills, hits = cgroup.oom_kills(), cgroup.limit_hits()
+
+        def happened() -> bool:
+            self._seen = cgroup.oom_kills()
+            if self._seen == kills:
+                return False
+            if cgroup.limit_hits() == hits:
+                raise SlotBroken("the machine has run out of memory, but the slot has not")
+            return True
+
+        return happened

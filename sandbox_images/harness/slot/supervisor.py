@@ -60,6 +60,7 @@ from sandbox_images.harness.slot.commanded import CommandedProgram, known_produc
 from sandbox_images.harness.slot.ended import Ended
 from sandbox_images.harness.slot.host import STDIN, HostConnection, HostGone
 from sandbox_images.harness.slot.interaction import DialogueEnd, Interaction
+from sandbox_images.harness.slot.limit_hit import OomKills
 from sandbox_images.harness.slot.memory import SlotMemory
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.session import SessionLost, SessionStates
@@ -97,6 +98,7 @@ class Supervisor:
             self._lacks = reduced.LACKS
         self._zygotes = Zygotes(site_folders, reduced=bool(self._lacks))
         self._cgroup = cgroup.open_reader(_CGROUP_ROOT)
+        self._oom_kills = OomKills(self._cgroup)
         read: Callable[[], int] | None = None
         if self._cgroup:
             read = self._cgroup.memory_bytes
@@ -221,6 +223,8 @@ class Supervisor:
             parties=[party],
             limits=limits,
             cgroup=self._cgroup,
+            # What was killed between two steps is a state, if anything, and that is looked after.
+            oom_happened=self._oom_kills.alarm(),
             idle_memory_bytes=idle_memory_bytes,
             shared=None,  # the session counts it
             slot_memory=read_memory,
@@ -362,6 +366,7 @@ class Supervisor:
                         interactors, program, interactor.limits, command, environment
                     ),
                     cgroup=self._cgroup,
+                    oom_happened=self._oom_alarm(),
                     shares=self._shared_memory,
                     harness_pids=self._zygotes.harness_pids,
                     host_descriptor=STDIN,
@@ -388,6 +393,7 @@ class Supervisor:
             parties=parties,
             limits=limits,
             cgroup=self._cgroup,
+            oom_happened=self._oom_alarm(),
             idle_memory_bytes=self._memory.idle_bytes(),
             shared=self._shared_memory(),
             slot_memory=self._memory.read,
@@ -400,6 +406,11 @@ class Supervisor:
         if watch.was_long:
             self._memory.forget()
         return ended
+
+    def _oom_alarm(self) -> Callable[[], bool]:
+        """Return the alarm of a run that begins now; see `OomKills`."""
+        self._oom_kills.require_none_between_runs()
+        return self._oom_kills.alarm()
 
     def _shared_memory(self) -> SharedMemory | None:
         """Return what adds up the memory that a run's processes share.

@@ -11,7 +11,7 @@ from sandbox_images.harness.kernel import processes
 from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
-from sandbox_images.harness.slot.limit_hit import is_late, limit_of, oom_alarm
+from sandbox_images.harness.slot.limit_hit import is_late, limit_of
 from sandbox_images.harness.slot.party import Party
 from sandbox_images.harness.slot.pipes import CappedOutput, CappedPipe
 from sandbox_images.harness.split.statuses import CANDIDATE_GONE, JUDGE_BROKEN
@@ -40,6 +40,7 @@ class Watch:
         parties: list[Party],
         limits: dict[str, Any],
         cgroup: CgroupReader | None,
+        oom_happened: Callable[[], bool],
         shared: SharedMemory | None,
         slot_memory: Callable[[], int] | None,
         idle_memory_bytes: int,
@@ -54,6 +55,7 @@ class Watch:
             parties: The run's processes; the main one last.
             limits: The fields of grader.model.Limits, for all of them together.
             cgroup: Counters of the slot, if it has any.
+            oom_happened: Tells whether the kernel has killed for want of memory; see `OomKills`.
             shared: Adds up what processes share; None if `slot_memory` does.
             slot_memory: Reads the bytes in use in the slot, if something counts them.
             idle_memory_bytes: Bytes in use in the slot without a run.
@@ -85,7 +87,7 @@ class Watch:
         )
         self._others_s: float | None = None
         self._limit_hit: str | None = None
-        self._oom_happened = oom_alarm(cgroup)
+        self._oom_happened = oom_happened
         self._slot_memory = slot_memory
         self._memory_before = idle_memory_bytes
         self.was_long = False

@@ -1,8 +1,12 @@
 """Which limits a run has exceeded, and which of them counts."""
 
+from pathlib import Path
+
 import pytest
 
-from sandbox_images.harness.slot.limit_hit import is_late, limit_of
+from sandbox_images.harness.kernel.cgroup import CgroupReader
+from sandbox_images.harness.slot.limit_hit import OomKills, is_late, limit_of
+from sandbox_images.harness.slot.zygotes import SlotBroken
 
 
 @pytest.mark.parametrize(
@@ -47,3 +51,31 @@ def test_limit_that_counts(
 )
 def test_run_is_late(age_s: float, waited_s: float, late: bool) -> None:
     assert is_late(age_s, waited_s=waited_s, limits={"wall_time_s": 4.0}) == late
+
+
+def events(group: Path, *, full: int, kills: int) -> CgroupReader:
+    (group / "memory.events").write_text(f"oom {full}\noom_kill {kills}\n")
+    return CgroupReader(version=2, memory=str(group), cpu=str(group))
+
+
+def test_kill_in_a_full_slot_is_the_submissions_and_another_is_not(tmp_path: Path) -> None:
+    killed = OomKills(events(tmp_path, full=0, kills=0))
+    happened = killed.alarm()
+    assert not happened()
+    events(tmp_path, full=1, kills=1)
+    assert happened()
+    killed.require_none_between_runs()
+    happened = killed.alarm()
+    assert not happened()
+    events(tmp_path, full=1, kills=2)
+    with pytest.raises(SlotBroken, match="the slot has not"):
+        happened()
+
+
+def test_kill_between_two_runs_breaks_the_slot_before_the_next(tmp_path: Path) -> None:
+    killed = OomKills(events(tmp_path, full=0, kills=0))
+    killed.require_none_between_runs()
+    assert not killed.alarm()()
+    events(tmp_path, full=0, kills=1)
+    with pytest.raises(SlotBroken, match="between two runs"):
+        killed.require_none_between_runs()
