@@ -12,15 +12,8 @@ from enum import IntEnum
 from grader.extract.blocks import Block, Tag, find_blocks
 from grader.extract.chat import cut_at_end
 from grader.extract.continuation import Stub, glue, is_indented, join
-from grader.extract.source import (
-    SourceReader,
-    SourceReading,
-    Syntax,
-    code_starts,
-    definition_start,
-    looks_like_code,
-    mentions,
-)
+from grader.extract.lines import code_starts, definition_start, looks_like_code, mentions
+from grader.extract.source import SourceReader, SourceReading, Syntax
 from grader.extract.together import complete
 
 MAX_BLOCKS = 64

@@ -13,13 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from grader.extract.source import (
-    SourceReader,
-    SourceReading,
-    is_idle,
-    module_level,
-    own_names,
-)
+from grader.extract.source import SourceReader, SourceReading
+from grader.extract.statements import is_idle, module_level, own_names
 from grader.source.names import Definition, first_line
 from grader.source.syntax import MAX_PARSE_CHARS
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from grader.extract.blocks import Tag, find_blocks
-from grader.extract.source import SourceReader, code_starts
+from grader.extract.lines import code_starts
+from grader.extract.source import SourceReader
 
 MAX_TEXTS = 32
 """The most texts that are tried for one answer."""

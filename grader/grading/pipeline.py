@@ -36,7 +36,7 @@ from grader.sandbox.contract import Slot
 from grader.sandbox.retrying import retrying
 from grader.scoring.calibration import Calibration
 from grader.scoring.policies import find_policy, score_report
-from grader.suites.source import image_named_in
+from grader.suites.images import image_named_in
 
 _log = logging.getLogger(__name__)
 

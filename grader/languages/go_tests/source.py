@@ -451,16 +451,21 @@ def unknown(names: Iterable[str], file: File) -> set[str]:
     return every - file.declared.keys() - file.packages.keys() - PREDECLARED
 
 
+def words_before(tokens: Tokens, index: int) -> Tokens:
+    """Return the words ahead of a `:=`, with the commas between them."""
+    start = index
+    while start and (tokens[start - 1].kind == "word" or tokens[start - 1].text == ","):
+        start -= 1
+    return tokens[start:index]
+
+
 def free_names(declaration: Declaration) -> set[str]:
     """Return the names in a declaration that it does not itself define."""
     tokens = declaration.tokens
     bound = set[str](declaration.names)
     for index, token in enumerate(tokens):
         if token.text == ":=":
-            start = index
-            while start and (tokens[start - 1].kind == "word" or tokens[start - 1].text == ","):
-                start -= 1
-            bound |= {each.text for each in tokens[start:index]}
+            bound |= {each.text for each in words_before(tokens, index)}
         elif token.text == "var" and index + 1 < len(tokens):
             bound.add(tokens[index + 1].text)
         elif token.text == "func":

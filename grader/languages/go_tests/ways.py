@@ -21,6 +21,7 @@ from grader.languages.go_tests.source import (
     set_in,
     text_of,
     unknown,
+    words_before,
 )
 from grader.languages.go_tests.tables import TableRow
 from grader.languages.go_tests.values import decided, value_of
@@ -171,12 +172,9 @@ class Ways:
         tokens, local = statement.tokens, dict[str, Name]()
         for index, token in enumerate(tokens):
             if token.text == ":=":
-                start = index
-                while start and (tokens[start - 1].kind == "word" or tokens[start - 1].text == ","):
-                    start -= 1
                 local |= {
                     each.text: Name(each.text, "pure")
-                    for each in tokens[start:index]
+                    for each in words_before(tokens, index)
                     if each.kind == "word" and each.text not in KEYWORDS
                 }
         return state._replace(scopes=(*state.scopes, local))

@@ -19,6 +19,7 @@ from grader.suites import fields, source
 from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.unittests import star_suite
 from grader.suites.helpers import helpers_of
+from grader.suites.images import image_for
 
 LIMITS = fields.time_limits(60.0, memory_bytes=1024 * MiB)
 
@@ -50,7 +51,7 @@ def suite_of(
         entry_point=entry_point,
         prelude=prelude,
         limits=LIMITS,
-        image=source.image_for(test, complete_prompt, code_prompt, canonical_solution),
+        image=image_for(test, complete_prompt, code_prompt, canonical_solution),
         reference=reference,
     )
 

@@ -15,9 +15,10 @@ not have: set `suite.comparison.checker`.
 from collections.abc import Mapping
 
 from grader.model import TestSuite
-from grader.suites import fields, source
+from grader.suites import fields
 from grader.suites.cases import Pair, pairs, stdin_tests
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.images import image_for
 
 _TESTS = ("public_tests", "private_tests", "generated_tests")
 _PYTHON3 = (3, "3", "PYTHON3", "python3")
@@ -38,7 +39,7 @@ def read(row: Row) -> TestSuite:
         problem_id=fields.identifier(row, "name", "id"),
         prompt=fields.any_text(row, "description"),
         limits=fields.limits(row),
-        image=source.image_for(solution),
+        image=image_for(solution),
         reference=solution,
     )
 

@@ -23,6 +23,7 @@ from grader.model.overrides import ExtractionRule
 from grader.source.prediction import ENTRY_POINT, program_of
 from grader.suites import fields, source
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.images import image_for
 from grader.suites.literals import read_literal
 
 LIMITS = fields.time_limits(3.0)
@@ -58,7 +59,7 @@ def read(row: Row) -> TestSuite:
         prelude=prelude,
         extraction=_RULES[mode],
         limits=LIMITS,
-        image=source.image_for(code),
+        image=image_for(code),
         reference=program_of(right),
     )
 

@@ -37,6 +37,7 @@ from grader.suites import fields, source
 from grader.suites.cases import require_cases
 from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.humaneval import complete
+from grader.suites.images import image_for
 from grader.suites.literals import read_literal
 
 LIMITS = fields.time_limits(120.0)
@@ -83,7 +84,7 @@ def read(row: Row) -> TestSuite:
         continues_prompt=assertion is None,
         entry_point=entry_point,
         limits=LIMITS,
-        image=source.image_for(reference),
+        image=image_for(reference),
         reference=reference,
     )
 

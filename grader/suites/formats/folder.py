@@ -13,6 +13,7 @@ from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.images import image_for
 
 
 def read(row: Row) -> TestSuite:
@@ -43,7 +44,7 @@ def read(row: Row) -> TestSuite:
         problem_id=fields.identifier(row, "task_id", "id", "name"),
         prompt=fields.any_text(row, "prompt", "question", "problem"),
         entry_point=fields.optional_text(row, "entry_point"),
-        image=source.image_for(*texts, reference),
+        image=image_for(*texts, reference),
         reference=reference,
     )
 

@@ -24,6 +24,7 @@ from grader.suites import fields, source
 from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats import appended
 from grader.suites.helpers import helpers_of
+from grader.suites.images import image_for
 from grader.suites.tables import calls_of, with_reference_first
 
 LIMITS = fields.time_limits(3.0)
@@ -66,7 +67,7 @@ def read(row: Row) -> TestSuite:
         continues_prompt=bool(prompt),
         entry_point=entry_point,
         limits=LIMITS,
-        image=source.image_for(program, prompt, solution),
+        image=image_for(program, prompt, solution),
         reference=None if solution is None else complete(prompt, solution),
     )
 

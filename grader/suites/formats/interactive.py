@@ -13,9 +13,10 @@ outputs, and the submission sees what the interactor prints. A case's `output` i
 from collections.abc import Mapping
 
 from grader.model import InteractiveTests, TestSuite
-from grader.suites import fields, source
+from grader.suites import fields
 from grader.suites.cases import Pair, pairs, pairs_of_items, stdin_tests
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.images import image_for
 from grader.suites.programs import read_interactor
 
 _EXAMPLE_INTERACTOR = """\
@@ -57,7 +58,7 @@ def read(row: Row) -> TestSuite:
         problem_id=fields.identifier(row, "task_id", "problem_id", "id", "name"),
         prompt=fields.any_text(row, "prompt", "question", "problem"),
         limits=fields.limits(row),
-        image=source.image_for(solution),
+        image=image_for(solution),
         reference=solution,
     )
 

@@ -18,6 +18,7 @@ from grader.suites import fields, source
 from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.humaneval import check_tests
 from grader.suites.helpers import helpers_of
+from grader.suites.images import image_for
 
 LIMITS = fields.time_limits(60.0)
 
@@ -36,7 +37,7 @@ def read(row: Row) -> TestSuite:
         entry_point=entry_point.partition("(")[0],
         prelude=f"{prelude.rstrip()}\n\n",
         limits=LIMITS,
-        image=source.image_for(prelude, completion, program),
+        image=image_for(prelude, completion, program),
         reference=completion,
     )
 

@@ -19,6 +19,7 @@ from grader.model import ScriptCase, ScriptTests, TestSuite
 from grader.suites import fields, source
 from grader.suites.cases import script_tests
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.images import image_for
 from grader.suites.tables import calls_of, with_reference_first
 
 PLUS_LIMITS = fields.time_limits(60.0)
@@ -36,7 +37,7 @@ def read(row: Row) -> TestSuite:
         problem_id=fields.identifier(row, "task_id"),
         prompt=fields.any_text(row, "prompt", "text"),
         entry_point=source.called_name(asserts, code),
-        image=source.image_for(code, setup),
+        image=image_for(code, setup),
         reference=code,
     )
 
@@ -54,7 +55,7 @@ def read_plus(row: Row) -> TestSuite:
         prompt=fields.any_text(row, "prompt", "text"),
         entry_point=entry_point,
         limits=PLUS_LIMITS,
-        image=source.image_for(code, program),
+        image=image_for(code, program),
         reference=code,
     )
 

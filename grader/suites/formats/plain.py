@@ -36,6 +36,7 @@ from grader.suites.format import Format, Row, field_sets
 from grader.suites.formats.humaneval import check_tests
 from grader.suites.formats.stdio import CASE_FIELDS
 from grader.suites.helpers import helpers_of
+from grader.suites.images import image_for
 from grader.suites.preludes import LEETCODE
 from grader.suites.source import SourceKind
 
@@ -72,7 +73,7 @@ def suite_of(text: str, entry_point: str | None = None, reference: str | None = 
                 tests=script_tests(cases),
                 format="asserts",
                 entry_point=entry_point or source.called_name([text]),
-                image=source.image_for(text, reference),
+                image=image_for(text, reference),
                 reference=reference,
             )
         case SourceKind.NONE:
@@ -103,7 +104,7 @@ def pytest_suite(
         ),
         format="pytest",
         entry_point=entry_point or (names[0] if len(names) == 1 else None),
-        image=source.image_for(text, reference),
+        image=image_for(text, reference),
         reference=reference,
     )
 
@@ -118,7 +119,7 @@ def _check_suite(
         tests=check_tests(text, name or "globals()[_candidates[-1]]"),
         format="check",
         entry_point=name.partition("(")[0] if name else None,
-        image=source.image_for(text, reference),
+        image=image_for(text, reference),
         reference=reference,
     )
 
@@ -170,7 +171,7 @@ def read_asserts(row: Row) -> TestSuite:
         tests=script_tests(asserts, "\n".join(setup).strip()),
         format="assert_list",
         entry_point=fields.optional_text(row, "entry_point") or source.called_name(asserts),
-        image=source.image_for(*asserts, *setup),
+        image=image_for(*asserts, *setup),
         reference=fields.any_text(row, "solution", "reference") or None,
     )
     return _with_origin(suite, row)

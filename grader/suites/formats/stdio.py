@@ -32,10 +32,11 @@ from collections.abc import Mapping, Sequence
 
 from grader.model import CallTests, StdinTests, TestSuite
 from grader.model.errors import LabelError, SuiteError
-from grader.suites import fields, source
+from grader.suites import fields
 from grader.suites.cases import Pair, call_tests, pairs, pairs_of_items, stdin_tests
 from grader.suites.deciding import with_language
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.images import image_for
 
 PRELUDE = """\
 import sys, time, itertools, collections, math, fractions, random, heapq
@@ -229,7 +230,7 @@ def _suite(row: Row, name: str, found: Sequence[Pair], fn_name: str | None) -> T
         entry_point=_defined_name(tests),
         prelude=PRELUDE if name in _PRELUDE_FORMATS or isinstance(tests, CallTests) else "",
         limits=fields.limits(row),
-        image=source.image_for(solution),
+        image=image_for(solution),
         reference=solution,
     )
 

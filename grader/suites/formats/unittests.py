@@ -21,6 +21,7 @@ from grader.model.errors import SuiteError
 from grader.suites import fields, source
 from grader.suites.files import pytest_tests
 from grader.suites.format import Format, Row, field_sets
+from grader.suites.images import image_for
 from grader.suites.source import SourceKind
 
 _TEST_PATH = "test_solution.py"
@@ -57,7 +58,7 @@ def read_classeval(row: Row) -> TestSuite:
         prompt=fields.any_text(row, "skeleton"),
         entry_point=fields.optional_text(row, "class_name"),
         prelude=imports,
-        image=source.image_for(test, solution, imports),
+        image=image_for(test, solution, imports),
         reference=solution,
     )
 
@@ -71,7 +72,7 @@ def read_kodcode(row: Row) -> TestSuite:
         format_name="kodcode",
         problem_id=fields.identifier(row, "question_id", "task"),
         prompt=fields.any_text(row, "question"),
-        image=source.image_for(test, solution),
+        image=image_for(test, solution),
         reference=solution,
     )
     return replace(suite, entry_point=_function(row, test))

@@ -1,7 +1,7 @@
 import pytest
 
 from grader.model.errors import SuiteError
-from grader.suites import source
+from grader.suites import images, source
 from grader.suites.source import SourceKind
 
 
@@ -122,7 +122,7 @@ def test_called_name_is_the_function_that_the_asserts_test(
     ],
 )
 def test_image_follows_the_imports(text: str, image: str) -> None:
-    assert source.image_for("", text, None) == image
+    assert images.image_for("", text, None) == image
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_image_follows_the_imports(text: str, image: str) -> None:
 def test_submission_that_imports_more_than_the_plain_image_has_wants_the_other(
     code: str, image: str
 ) -> None:
-    assert source.image_named_in(code) == image
+    assert images.image_named_in(code) == image
 
 
 def test_star_import_stays_behind_future_imports() -> None:
