@@ -44,6 +44,20 @@ _TESTS = TranslatedTests(
 )
 
 _OWN_PATH, _RUN_PATH = r'"?\$\{?BASH_SOURCE(?:\[0\])?\}?"?', r'"?\$\{?0\}?"?'
+_IS_RUN = re.compile(
+    rf"(?:{_OWN_PATH}\s*(?:==?|(?P<unequal>!=))\s*{_RUN_PATH}"
+    rf"|{_RUN_PATH}\s*(?:==?|(?P<unlike>!=))\s*{_OWN_PATH})"
+    r"|(?P<loaded>\(\s*return(?:\s+0)?(?:\s*2?>\s*/dev/null|\s+2>&1)*\s*;?\s*\))"
+)
+
+
+def _as_loaded(condition: re.Match[str]) -> str:
+    """Return what holds if and only if the condition does in a script that another one loads."""
+    if condition["loaded"]:  # a script that is not loaded cannot return
+        return "(exit 0)"
+    return "-n loaded" if condition["unequal"] or condition["unlike"] else "-z loaded"
+
+
 LANGUAGES = (
     Language(
         name="bash",
@@ -62,10 +76,7 @@ LANGUAGES = (
         exercises=read_bats,
         assertions=Assertions(comments=r"(?m:^)[ \t]*#[^\n]*", read=read_assertions),
         compile_words=_WORDS,
-        is_run=(
-            re.compile(rf"{_OWN_PATH}\s*==?\s*{_RUN_PATH}|{_RUN_PATH}\s*==?\s*{_OWN_PATH}"),
-            "-z loaded",
-        ),
+        is_run=(_IS_RUN, _as_loaded),
         reads_input=re.compile(
             r"(?:^|[;|&({]|\b(?:while|until|if|do|IFS=\S*))[ \t]*(?:read|mapfile|readarray)\b"
             r"|/dev/stdin|\$\(cat\)"

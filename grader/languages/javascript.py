@@ -271,6 +271,16 @@ _EXERCISES = Exercises(
     stub=lambda _names: _STAND_IN,
 )
 
+_OWN_PATH = (
+    r"(?:(?:(?:\w+\.)?fileURLToPath\(\s*)?\bimport\.meta\.(?:url|filename)\b(?:\s*\))?"
+    r"|\b__filename\b)"
+)
+_RUN_PATH = (
+    r"(?:`file://\$\{\s*process\.argv\[1\]\s*\}`|['\"]file://['\"]\s*\+\s*process\.argv\[1\]"
+    r"|(?:(?:\w+\.)?\w+\(\s*)?\bprocess\.argv\[1\](?:\s*\))?(?:\.href\b)?)"
+)
+"""Of a module's file, and of the one that is run. Either may be in a call that changes its form."""
+
 JAVASCRIPT = Language(
     name="javascript",
     title="JavaScript",
@@ -308,6 +318,8 @@ JAVASCRIPT = Language(
         re.compile(
             r"\brequire\.main\s*===?\s*module\b|\bmodule\s*===?\s*require\.main\b"
             r"|!\s*module\.parent\b|\brequire\.main\??\.filename\s*===?\s*__filename\b"
+            rf"|{_OWN_PATH}\s*===?\s*{_RUN_PATH}|{_RUN_PATH}\s*===?\s*{_OWN_PATH}"
+            r"|\bimport\.meta\.main\b"
         ),
         "false",
     ),

@@ -538,9 +538,9 @@ class Language:
     reads_input: re.Pattern[str] | None = None
     """Matches what reads standard input, in a language whose programs need no `main`. It tells a
     program from code that tests or explains it."""
-    is_run: tuple[re.Pattern[str], str] | None = None
+    is_run: tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]] | None = None
     """Matches the condition by which a script tells that it is run, and not loaded by another, and
-    one that never holds, which may repeat the first group as `\\1`."""
+    what stands for it, as for `re.sub`: a condition that has the value of a loaded script."""
     time_factor: float = 1.0
     """The factor by which time limits are multiplied; 1 for languages about as fast as C."""
     start_up_s: float = 0.0

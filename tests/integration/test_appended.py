@@ -223,8 +223,27 @@ def test_answer_in_java_may_have_a_class_as_the_tests_have(grader: Grader) -> No
 
 RUN = [
     ("bash", 'if [[ "${BASH_SOURCE[0]}" == "${0}" ]]; then\n  exit 3\nfi'),
+    ("bash", "if ! (return 0 2>/dev/null); then\n  exit 3\nfi"),
+    ("bash", "(return 2> /dev/null) && loaded=1 || loaded=0\n[[ $loaded == 1 ]] || exit 3"),
+    ("bash", '[ "$0" != "$BASH_SOURCE" ] || exit 3'),
     ("javascript", "if (require.main === module) {\n  process.exit(3);\n}"),
+    ("javascript", "if (process.argv[1] === __filename) process.exit(3);"),
     ("javascript", "if (!module.parent) process.exit(3);"),
+    (
+        "javascript",
+        "import { pathToFileURL } from 'node:url';\n"
+        "if (import.meta.url === pathToFileURL(process.argv[1]).href) {\n  process.exit(3);\n}",
+    ),
+    (
+        "javascript",
+        "import * as url from 'url';\n"
+        "if (process.argv[1] === url.fileURLToPath(import.meta.url)) process.exit(3);",
+    ),
+    ("javascript", "export { twice };\nif (import.meta.main) process.exit(3);"),
+    (
+        "javascript",
+        "export { twice };\nif (import.meta.url === `file://${process.argv[1]}`) process.exit(3);",
+    ),
     ("lua", "if not pcall(debug.getlocal, 4, 1) then\n  os.exit(3)\nend"),
     ("perl", "exit 3 unless caller;"),
     ("perl", "if (!caller(0)) {\n  exit 3;\n}"),
