@@ -1,10 +1,10 @@
-"""The values that fixtures hand out to a test, as far as the source shows."""
+"""The values that fixtures, and `setUp`, hand out to a test, as far as the source shows."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from grader.source.names import Function
+from grader.source.names import Function, bound_names
 from grader.twins.names import Names
 from grader.twins.source import SuiteSource
 
@@ -40,6 +40,44 @@ def handed_out(
             found = _read(function, names)
             if found is not None and not _is_known_elsewhere(function, test, source):
                 yield found
+
+
+def made_before(
+    test: Function, functions: Iterable[Function], methods: Mapping[str, Function], names: Names
+) -> dict[str, ast.expr]:
+    """Return what certainly makes a value that a test reads, by the text that it is read by.
+
+    Other tests may use the value's fixture, too.
+
+    Args:
+        test: The test.
+        functions: Those that its module certainly defines.
+        methods: Those of its class.
+        names: The meanings of names in the module.
+    """
+    arguments = {argument.arg for argument in test.args.args} - {*bound_names(test.body)}
+    found = {
+        function.name: read.value
+        for function in functions
+        if isinstance(function, ast.FunctionDef) and function.name in arguments
+        if (read := _read(function, names)) is not None and not read.is_list
+    }
+    stored = [
+        node.attr
+        for method in methods.values()
+        for node in ast.walk(method)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    ]
+    for setup in (methods[name] for name in ("setUp", "setup_method") if name in methods):
+        for statement in setup.body:
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value
+                ) if stored.count(name) == 1:
+                    found[f"self.{name}"] = value
+                case _:
+                    pass
+    return found
 
 
 def _read(fixture: ast.FunctionDef, names: Names) -> HandedOut | None:

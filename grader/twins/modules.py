@@ -8,7 +8,7 @@ from functools import lru_cache
 from grader.source.names import Function, bound_names, last_name, name_bound_by
 from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
-from grader.twins.fixtures import HandedOut, handed_out
+from grader.twins.fixtures import HandedOut, handed_out, made_before
 from grader.twins.found import Found, Shared
 from grader.twins.helpers import Helpers
 from grader.twins.leaving import is_generator, is_oracle
@@ -124,6 +124,7 @@ class TestModule:
         all_cases = tuple(map(CaseKey, ids))
         defined = _functions(self._source.tree.body).values()
         fixtures = list(handed_out(function, defined, self._source, self._names))
+        made = made_before(function, defined, definition.methods, self._names)
         same = {f.fixture.name: self._bound(f.value) for f in fixtures if not f.is_list}
         columns = self._parameters(definition, [f for f in fixtures if f.is_list])
         spans = [span, *(self._span_of(each.fixture) for each in fixtures)]
@@ -134,7 +135,7 @@ class TestModule:
             *(each for around in spans for each in self._constants_of(around)),
         )
         if columns is None:
-            for expectation, reader in self._walk(definition, same):
+            for expectation, reader in self._walk(definition, same, made):
                 yield Found(
                     cases=all_cases, expectation=expectation, names=self._names, reader=reader,
                     own=own,
@@ -142,7 +143,7 @@ class TestModule:
             return
         for number, (cells, row_span) in enumerate(columns):
             cases = tuple(CaseKey(id, number, len(columns)) for id in ids)
-            for expectation, reader in self._walk(definition, {**same, **cells}):
+            for expectation, reader in self._walk(definition, {**same, **cells}, made):
                 yield Found(
                     cases=cases, expectation=expectation, names=self._names, reader=reader,
                     own=own, row_span=row_span, all_rows=all_cases,
@@ -158,12 +159,21 @@ class TestModule:
         )
 
     def _walk(
-        self, definition: _Definition, cells: Mapping[str, Bound]
+        self,
+        definition: _Definition,
+        cells: Mapping[str, Bound],
+        made: Mapping[str, ast.expr],
     ) -> Iterator[tuple[Expectation, ExpectationReader]]:
         function = definition.function
         scope = self._view.scope_of(function, self._source, definition.owner, definition.methods)
         helper_of = self._view.helper_of(definition.owner, definition.methods, self._source)
-        walk = Walk(self._names, helper_of, noted=self._noted, everywhere=self._everything)
+        walk = Walk(
+            self._names,
+            helper_of,
+            noted=self._noted,
+            everywhere=self._everything,
+            made_before=made,
+        )
         # Not of its decorators, which hold the rows of parameters.
         local = set(bound_names([function.args, *function.body]))
         env = {name: bound for name, bound in self._module_env().items() if name not in local}

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
+from types import MappingProxyType
 
 from grader.source.allowed import EXPECT_ERRORS
 from grader.source.names import Function
@@ -79,7 +80,13 @@ class Walk:
     """The walk through one test."""
 
     def __init__(
-        self, names: Names, helper_of: HelperOf, *, noted: bool, everywhere: bool = False
+        self,
+        names: Names,
+        helper_of: HelperOf,
+        *,
+        noted: bool,
+        everywhere: bool = False,
+        made_before: Mapping[str, ast.expr] = MappingProxyType({}),
     ) -> None:
         """Start with nothing found.
 
@@ -90,8 +97,11 @@ class Walk:
                 `grader.source.swallowing`.
             everywhere: Whether to walk also statements that may not run, or whose failure may be
                 swallowed.
+            made_before: What makes values that the test reads; see `made_before` in
+                `grader.twins.fixtures`.
         """
         self._noted = noted
+        self._made_before = made_before
         self._everywhere = everywhere
         self._names = names
         self._helper_of = helper_of
@@ -280,10 +290,13 @@ class Walk:
             if raising is not None:
                 self._reach(*raising)
             if raising is not None or not self._lets_through(context):
-                if self._noted and not self._everywhere and self._is_submissions(context):
+                text = ast.unparse(context)
+                made = self._made_before.get(text, context) if frame.depth == 0 else context
+                if self._noted and not self._everywhere and self._is_submissions(made):
                     # The context may swallow any other error, so that what follows is not run.
                     before = len(self.found)
-                    given = stored_names(item.optional_vars) if item.optional_vars else []
+                    given = {*stored_names(item.optional_vars)} if item.optional_vars else set()
+                    given |= {text} if made is not context else set()
                     noted_first = takewhile(partial(self._is_noted, given=given), node.body)
                     self.block([*noted_first], frame)
                     noted = [replace(each, goes_on=True) for each in self.found[before:]]
@@ -327,12 +340,12 @@ class Walk:
         The context managers of tests may catch what the submission raises on purpose.
         """
         match context:
-            case ast.Call(func=ast.Name() as function):
-                return not self._names.is_own(function) and not self._is_usual(function)
-            case ast.Call(func=ast.Attribute() as function):
-                return not self._is_usual(function)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name) as function):
+                # A method of that name may be one of an object of the tests.
+                is_own = self._names.is_own(ast.Name(id=name)) or self._is_of_suite(function)
+                return not is_own and not self._is_usual(function)
             case ast.Name():
-                return self._names.is_imported(context)
+                return self._names.is_imported(context) and not self._is_of_suite(context)
             case _:
                 return False
 
@@ -343,7 +356,7 @@ class Walk:
 
         Args:
             node: The statement.
-            given: Names of what a context manager of the submission has given.
+            given: How the test reads a context manager of the submission, or what it has given.
         """
         match node:
             case ast.Assert():
@@ -353,12 +366,20 @@ class Walk:
                     return False
             case _:
                 return False
-        names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+        read = [each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute)]
         return any(
-            each.id in given
-            or not (self._names.is_own(each) or self._names.builtin(each) is not None)
-            for each in names
+            ast.unparse(each) in given
+            or (
+                isinstance(each, ast.Name)
+                and not (self._names.is_own(each) or self._names.builtin(each) is not None)
+            )
+            for each in read
         )
+
+    def _is_of_suite(self, function: ast.expr) -> bool:
+        """Tell whether a function is one of the suite's own modules."""
+        library = self._names.library(function) or ""
+        return any(library.startswith(f"{module}.") for module in self._names.own_modules)
 
     def _is_usual(self, function: ast.expr) -> bool:
         """Tell whether a function is one of Python, its standard library or pytest."""

@@ -74,6 +74,36 @@ def Pool():
     except Exception: pass
 """
 WITH = "with Pool() as pool:\n    assert pool.size == 3\n"
+IN_FIXTURE = """
+import pytest
+from solution import Pool
+@pytest.fixture
+def pool(): return Pool()
+def test_given(pool):
+    with pool as same:
+        assert same.size == 3
+def test_itself(pool):
+    with pool:
+        assert pool.size == 3
+"""
+IN_SETUP = """
+import unittest
+from solution import Pool
+class TestPool(unittest.TestCase):
+    def setUp(self):
+        self.pool = Pool()
+    def test_given(self):
+        with self.pool as same:
+            self.assertEqual(same.size, 3)
+    def test_itself(self):
+        with self.pool:
+            self.assertEqual(self.pool.size, 3)
+"""
+SIZELESS = """
+class Pool:
+    def __enter__(self): return None
+    def __exit__(self, *error): return True
+"""
 IN_PYTEST = "import pytest\nfrom solution import *\n"
 UNITTEST = """
 import unittest
@@ -148,6 +178,14 @@ SUITES = {
     "a context manager": (
         Suite(right=POOL.format(size=3, swallows=None), cases=[WITH]),
         [POOL.format(size=2, swallows=True)],
+    ),
+    "a context manager that a fixture makes": (
+        Suite(right=POOL.format(size=3, swallows=None), module=IN_FIXTURE),
+        [POOL.format(size=2, swallows=True), SIZELESS],
+    ),
+    "a context manager that setUp makes": (
+        Suite(right=POOL.format(size=3, swallows=True), module=IN_SETUP),
+        [POOL.format(size=2, swallows=True), SIZELESS],
     ),
 }
 

@@ -218,6 +218,35 @@ def test_value_of_a_module_of_the_suite_is_replaced_by_another_value(
 
 
 @pytest.mark.parametrize(
+    ("made", "is_changed"),
+    [
+        ("@pytest.fixture\ndef pool():\n    return Pool(3)\n", True),
+        ("@pytest.fixture\ndef pool():\n    'Yield one.'\n    yield Pool(3)\n", True),
+        ("@pytest.fixture\ndef pool():\n    return quiet(3)\n", False),
+        ("def own(n):\n    return n\n@pytest.fixture\ndef pool():\n    return own(3)\n", False),
+        (
+            "@pytest.fixture(params=[Pool(3)])\ndef pool(request):\n    return request.param\n",
+            False,
+        ),
+        ("@pytest.fixture\ndef pool():\n    made = Pool(3)\n    return made\n", False),
+    ],
+)
+def test_block_of_a_context_manager_that_a_fixture_takes_from_the_submission_is_changed(
+    made: str, *, is_changed: bool
+) -> None:
+    """The suite's own may catch what the submission raises on purpose."""
+    tests = module(
+        "import pytest\nfrom helpers import quiet\nfrom solution import Pool\n\n"
+        f"{made}\ndef test_it(pool):\n    with pool as same:\n        assert same.size == 3\n\n"
+        "def test_other(pool):\n    with pool:\n        assert pool.size == 3\n"
+    )
+    helpers = b"import contextlib\ndef quiet(n):\n    return contextlib.suppress(ValueError)\n"
+    tests = replace(tests, files=(*tests.files, SuiteFile(path="helpers.py", content=helpers)))
+    changed = {key.base for site in find_sites(tests) for key in site.cases}
+    assert changed == ({"test_it.py::test_it", "test_it.py::test_other"} if is_changed else set())
+
+
+@pytest.mark.parametrize(
     "other",
     [
         "@pytest.fixture\ndef made(want):\n    return double(want)\n",

@@ -334,6 +334,12 @@ UNCERTAIN = [
         id="in a context of the tests",
     ),
     pytest.param(
+        "class Tries:\n    @contextlib.contextmanager\n    def tries(self):\n        try:\n"
+        "            yield\n        except ValueError:\n            pass\n"
+        "with Tries().tries():\n    assert fail(ValueError) == 1",
+        id="in a context that an object of the tests makes",
+    ),
+    pytest.param(
         "for context in [contextlib.suppress(ValueError)]:\n"
         "    with context:\n        assert fail(ValueError) == 1",
         id="in a context with a name",
