@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from grader.grading.stopping import StopHandle
 from grader.model.errors import QueueUnavailableError
 from grader.queueing.dispatch import Dispatcher
-from grader.queueing.ledger import Hint, Ledger
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Hint
 
 _log = logging.getLogger(__name__)
 

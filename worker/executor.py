@@ -25,7 +25,8 @@ from grader.process.release import build_id
 from grader.process.repeats import Repeats
 from grader.process.tracing import span, trace_fields
 from grader.queueing.dispatch import Dispatcher
-from grader.queueing.ledger import Handover, Ledger, Taken
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Handover, Taken
 from grader.sandbox.contract import Sandbox
 from grader.sandbox.images import VARIANTS
 from worker.condition import Condition

@@ -16,7 +16,7 @@ from grader.model import GradeReport, Submission, TestSuite, errors, wire
 from grader.model.errors import GraderError, SandboxError, WireError
 from grader.process.logs import error_kind, short_id
 from grader.queueing.jobs import JobOrigin, apply, decode_suite
-from grader.queueing.ledger import Taken
+from grader.queueing.ledger_values import Taken
 from grader.queueing.programs import ProgramResult, decode_program, encode_result, is_program
 from grader.suites.cache import ENCODED_BYTES, SuiteCache
 from worker.cacheable import is_cacheable

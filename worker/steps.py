@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from grader.model.errors import QueueUnavailableError
-from grader.queueing.ledger import Handover, Ledger, Taken, Wanted
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Handover, Taken, Wanted
 
 _MOST_TOGETHER = 64
 _BYTES_TOGETHER = 1 << 20

@@ -8,7 +8,7 @@ from typing import Any
 from grader.config.settings import Settings
 from grader.model.errors import ConfigurationError, QueueUnavailableError
 from grader.queueing.broker import celery_broker
-from grader.queueing.ledger import Hint
+from grader.queueing.ledger_values import Hint
 from grader.queueing.names import GRADE_TASK, queue_name
 
 _SOCKET_TIMEOUT_S = 10.0

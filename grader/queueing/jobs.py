@@ -25,7 +25,7 @@ from grader.model.overrides import ExtractionRule
 from grader.model.verdict import Integrity, Verdict
 from grader.process.request_id import caller, request_id
 from grader.process.tracing import traceparent
-from grader.queueing.ledger import LedgerEntry
+from grader.queueing.ledger_values import LedgerEntry
 from grader.scoring import calibration
 from grader.scoring.own import policy_to_send
 from grader.scoring.policies import marked, score_report

@@ -5,17 +5,31 @@ and in a process that was forked from one that used it. docs/operations.md descr
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from grader.config.settings import ServiceClass, Settings
+from grader.config.settings import Settings
 from grader.model.errors import QueueUnavailableError
 from grader.model.wire import WIRE_VERSION
 from grader.queueing import names
 from grader.queueing.broker import connect, execute
-from grader.queueing.names import AnswerKind, Key
+from grader.queueing.ledger_values import (
+    Beat,
+    Checked,
+    Entered,
+    Handover,
+    Hint,
+    LedgerEntry,
+    Message,
+    Stepped,
+    Wanted,
+    read_hints,
+    read_message,
+    read_submitted,
+    read_taken,
+)
+from grader.queueing.names import Key
 from grader.queueing.scripts import SCRIPTS
 
 CLIENT_LEASE_S = 60.0
@@ -37,137 +51,6 @@ _APART_S = 20.0
 
 MAX_READ = 64
 """Answers that one call reads at most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hint:
-    """Says that jobs of an image wait."""
-
-    image: str
-    number: int
-    """How many messages to send. Each wakes one thread of a worker."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
-    """A job as `Ledger.submit` enters it."""
-
-    key: str
-    suite: str
-    """Its digest."""
-    image: str
-    timeout_s: float
-    settings: str
-    code: bytes
-    service_class: ServiceClass = ServiceClass.TRAINING
-    caller: str = ""
-    """See `grader.process.request_id.caller`."""
-
-    def waiter(self, client: str) -> str:
-        """Return whose lane it waits in, if this client submits it."""
-        return names.waiter(client, self.service_class, self.caller)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submitted:
-    """What became of a job that was submitted."""
-
-    report: bytes | None = None
-    """The cached report, if there was one."""
-    is_new: bool = False
-    lacks_suite: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entered:
-    """What `Ledger.submit` did."""
-
-    jobs: tuple[Submitted, ...]
-    """In the order of the entries."""
-    hints: tuple[Hint, ...]
-    """To send."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handover:
-    """A finished job."""
-
-    token: str
-    """The delivery."""
-    key: str
-    report: bytes
-    """As `grader.model.wire` encodes it."""
-    error: str
-    """Shown among the last errors; "" if there was none."""
-    keep: bool
-    """Whether the report may answer an equal submission later."""
-    edition: str
-    """The worker's; see `Ledger.beat`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A request for a job."""
-
-    token: str
-    """The delivery. If it has a job already, it gets that job again."""
-    images: Sequence[str]
-    """The variants that the job may need; the first of them with a job that waits."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """A job that a worker holds."""
-
-    key: str
-    suite: str
-    """Its digest."""
-    is_suspect: bool
-    """Whether a worker died while it ran this job. If so, the job is run alone."""
-    code: bytes
-    settings: bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stepped:
-    """What `Ledger.step` did."""
-
-    in_time: tuple[bool, ...]
-    """For each handover; False if the worker no longer held the job. The report is dropped then."""
-    taken: tuple[Taken | None, ...]
-    """For each request; None if no job waits."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What the ledger answers to a client that looks after its jobs."""
-
-    lost: tuple[str, ...]
-    """Keys of jobs that it must submit again."""
-    other_versions: tuple[int, ...]
-    """The wire versions of the workers, if there are some but none of this version."""
-    slots: Mapping[str, int]
-    """Those that take jobs, by image variant."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beat:
-    """What the ledger answers to a worker's heartbeat."""
-
-    lost: tuple[str, ...]
-    """Keys of running jobs that the worker must stop."""
-    held: tuple[tuple[str, str], ...]
-    """Token and key of each job that the worker holds under a token that it did not name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """What the ledger tells a client about one of its jobs."""
-
-    id: str
-    key: str
-    kind: AnswerKind
-    body: bytes
 
 
 class Ledger:
@@ -218,7 +101,7 @@ class Ledger:
                 for entry in entries
             ],
         ) or ((), ())
-        return Entered(jobs=tuple(_submitted(each) for each in found), hints=_hints(hints))
+        return Entered(jobs=tuple(read_submitted(each) for each in found), hints=read_hints(hints))
 
     def store_suite(self, digest: str, suite: bytes) -> None:
         """Store a suite for the workers. Every submission that names it keeps it longer."""
@@ -234,7 +117,7 @@ class Ledger:
             "STREAMS", Key.OUT + client, "0",
         )  # fmt: skip
         entries = found[0][1] if found else ()
-        return [_message(entry_id, fields) for entry_id, fields in entries]
+        return [read_message(entry_id, fields) for entry_id, fields in entries]
 
     def acknowledge(self, client: str, last: str) -> None:
         """Drop the answers up to the id `last`."""
@@ -306,7 +189,7 @@ class Ledger:
         in_time, taken = found or ((), ())
         return Stepped(
             in_time=tuple(done == 1 for done in in_time),
-            taken=tuple(_taken(each) if each else None for each in taken),
+            taken=tuple(read_taken(each) if each else None for each in taken),
         )
 
     def run_alone(self, worker: str, token: str, key: str) -> bool:
@@ -337,7 +220,7 @@ class Ledger:
             jobs: Token and key of each.
         """
         given = [{"token": token, "key": key} for token, key in jobs]
-        return _hints(self._run("give_back", worker=worker, jobs=given))
+        return read_hints(self._run("give_back", worker=worker, jobs=given))
 
     def retry(self, worker: str, token: str, key: str) -> tuple[Hint, ...] | None:
         """Put a job that a worker could not run back into the queue, for another worker.
@@ -353,7 +236,7 @@ class Ledger:
             tries=_WORKERS_TRIED,
             apart_ms=_ms(_APART_S),
         )
-        return _hints(found[0]) if found else None
+        return read_hints(found[0]) if found else None
 
     def beat(
         self,
@@ -391,7 +274,7 @@ class Ledger:
 
     def leave_worker(self, worker: str) -> tuple[Hint, ...]:
         """Forget a worker that ends in order; return the hints for the jobs that it still held."""
-        return _hints(self._run("leave", worker=worker, member=_versions_member(worker)))
+        return read_hints(self._run("leave", worker=worker, member=_versions_member(worker)))
 
     def reap(self) -> tuple[Hint, ...]:
         """Take jobs back from dead workers and find lost hints, at most twice a second.
@@ -408,7 +291,7 @@ class Ledger:
             most_dropped=_DROPPED_AT_ONCE,
             unused_suite_ms=_ms(_UNUSED_SUITE_S),
         )
-        return _hints(found)
+        return read_hints(found)
 
     # ------------------------------------------------------------ inside
 
@@ -440,37 +323,3 @@ def _ms(seconds: float) -> int:
 
 def _texts(found: Iterable[bytes]) -> list[str]:
     return [text.decode() for text in found]
-
-
-def _hints(found: Iterable[tuple[bytes, int]]) -> tuple[Hint, ...]:
-    return tuple(Hint(image=image.decode(), number=number) for image, number in found)
-
-
-def _taken(found: Sequence[bytes]) -> Taken:
-    key, suite, suspect, code, settings = found
-    return Taken(
-        key=key.decode(),
-        suite=suite.decode(),
-        is_suspect=suspect == b"1",
-        code=code,
-        settings=settings,
-    )
-
-
-def _submitted(found: Sequence[bytes]) -> Submitted:
-    match found[0]:
-        case b"hit":
-            return Submitted(report=found[1])
-        case b"no suite":
-            return Submitted(lacks_suite=True)
-        case kind:
-            return Submitted(is_new=kind == b"new")
-
-
-def _message(entry_id: bytes, fields: Mapping[bytes, bytes]) -> Message:
-    return Message(
-        id=entry_id.decode(),
-        key=fields[b"key"].decode(),
-        kind=AnswerKind(fields[b"kind"].decode()),
-        body=fields[b"body"],
-    )

@@ -25,7 +25,8 @@ from grader.process.repeats import Repeats
 from grader.queueing import names
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import AnswerReader, QueuedJob
-from grader.queueing.ledger import Ledger, Message
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Message
 from grader.queueing.names import AnswerKind
 from grader.queueing.pending import PendingJob, PendingJobs
 

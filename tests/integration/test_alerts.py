@@ -15,7 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from grader.config.settings import ServiceClass, Settings
 from grader.queueing.grader import QueueGrader
-from grader.queueing.ledger import Handover, Ledger, LedgerEntry, Wanted
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Handover, LedgerEntry, Wanted
 from grader.queueing.names import queue_name
 from grader.queueing.status import read_status
 from tests.deployment import (

@@ -14,7 +14,7 @@ from grader.grading.grader import Grader
 from grader.grading.stopping import StopHandle
 from grader.model import LimitOverrides, Submission
 from grader.model.verdict import LimitKind, Verdict
-from grader.queueing.ledger import Taken
+from grader.queueing.ledger_values import Taken
 from grader.queueing.programs import decode_result, make_program_job
 from grader.sandbox.contract import Program, RunBatch, RunOutcome
 from grader.sandbox.native.backend import NativeSandbox

@@ -7,7 +7,8 @@ import pytest
 from grader.config.settings import Settings
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.jobs import JobMaker
-from grader.queueing.ledger import Ledger, Wanted
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Wanted
 from grader.queueing.status import read_status
 from tests.deployment import Deployment, wait_until
 from tests.factories import make_submission

@@ -19,7 +19,8 @@ from grader.queueing import names
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.grader import QueueGrader
 from grader.queueing.jobs import JobMaker
-from grader.queueing.ledger import Hint, Ledger, LedgerEntry
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Hint, LedgerEntry
 from grader.queueing.programs import decode_result, make_program_job
 from grader.queueing.status import read_status
 from grader.sandbox.contract import Program, RunBatch

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from grader.cli.app import run
 from grader.config.settings import QueueSettings, ServiceClass, Settings
-from grader.queueing.ledger import Entered, Handover, Hint, Ledger, LedgerEntry, Taken, Wanted
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Entered, Handover, Hint, LedgerEntry, Taken, Wanted
 from grader.queueing.names import CLASS_WEIGHTS, Key, queue_name, waiter
 from grader.queueing.status import encode_worker, read_status
 from tests.deployment import Deployment

@@ -13,7 +13,8 @@ from grader.model.errors import QueueUnavailableError
 from grader.opening import open_sessions
 from grader.queueing.dispatch import Dispatcher, make_app
 from grader.queueing.grader import QueueGrader
-from grader.queueing.ledger import Hint, Ledger
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Hint
 from grader.queueing.names import Key, queue_name
 from grader.queueing.status import read_status
 from tests.certificates import Authority

@@ -12,7 +12,8 @@ from grader.model.wire import WIRE_VERSION
 from grader.queueing.diagnosis import diagnose
 from grader.queueing.grader import QueueGrader
 from grader.queueing.jobs import JobMaker
-from grader.queueing.ledger import Handover, Ledger, Submitted, Wanted
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Handover, Submitted, Wanted
 from grader.queueing.names import Key
 from grader.queueing.status import encode_worker, read_status
 from tests.deployment import REPO, Deployment

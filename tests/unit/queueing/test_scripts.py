@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from grader.config.settings import Settings
-from grader.queueing.ledger import Handover, Ledger, LedgerEntry, Wanted
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Handover, LedgerEntry, Wanted
 from grader.queueing.names import AnswerKind, Counter, JobState, Key
 from grader.queueing.scripts import SCRIPTS
 from tests.deployment import REPO

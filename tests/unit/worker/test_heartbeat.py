@@ -9,7 +9,8 @@ import pytest
 
 from grader.config.settings import Settings
 from grader.model.errors import GradingStoppedError
-from grader.queueing.ledger import Beat, Hint, Ledger
+from grader.queueing.ledger import Ledger
+from grader.queueing.ledger_values import Beat, Hint
 from grader.sandbox.contract import Slot
 from worker.deliveries import Deliveries
 from worker.heartbeat import Heartbeat

@@ -11,7 +11,7 @@ from grader.model import wire
 from grader.model.verdict import Verdict
 from grader.process.request_id import request_id
 from grader.queueing.jobs import JobMaker, JobOrigin, SubmissionJob
-from grader.queueing.ledger import Taken
+from grader.queueing.ledger_values import Taken
 from tests.factories import make_submission
 from tests.fake.backend import FakeSandbox
 from worker.job_runner import JobRunner, origin_of
