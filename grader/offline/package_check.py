@@ -101,7 +101,9 @@ def with_time_limit(
     ]
     if not times_s:
         return package
-    time_s = max(1, math.ceil(max(times_s) * package.time_multiplier))
+    unit_s = package.time_resolution_s
+    units = max(1, math.ceil(max(times_s) * package.time_multiplier / unit_s))
+    time_s = round(units * unit_s, 6)  # 3 times 0.3 is 0.9
     limits = package.suite.limits.override(time_limits(time_s))
     return replace(package, suite=replace(package.suite, limits=limits), time_multiplier=None)
 

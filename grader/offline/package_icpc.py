@@ -129,6 +129,7 @@ def read_icpc(package: Package) -> ProblemPackage:
         suite=package.suite(cases, decider, limits),
         submissions=tuple(_icpc_submissions(package)),
         time_multiplier=None if limits.cpu_time_s is not None else _multiplier(package, told),
+        time_resolution_s=_limit(package, told, "time_resolution", usual=1.0, least=0.001),
     )
 
 
@@ -146,7 +147,7 @@ def _require_plain_runs(package: Package) -> None:
         package.refuse(f"{found}: submissions get nothing here besides the input of a case")
 
 
-_MOST_MULTIPLIER = 100
+_MOST = 100
 _KEY_CHARS, _MOST_LEVELS = 100, 10
 """The longest name of a field and the deepest nesting that are read; no known field has more."""
 _KEY = re.compile(r"""( *)(["']?)([\w-]+)\2[ ]*:(?:[ \t]+(.*))?""")
@@ -278,13 +279,20 @@ def _multiplier(package: Package, told: Mapping[str, str]) -> float:
     key, usual = "time_multiplier", 5.0
     if told.get("problem_format_version", "legacy").startswith("2"):
         key, usual = "time_multipliers.ac_to_time_limit", 2.0
+    return _limit(package, told, key, usual=usual, least=1)
+
+
+def _limit(
+    package: Package, told: Mapping[str, str], key: str, *, usual: float, least: float
+) -> float:
+    """Return the number that a key of `limits` has, or what is usual if there is none."""
     given = told.get(f"limits.{key}")
     try:
         value = float(given) if given else usual
     except ValueError as error:
         package.refuse(f"a limit is not a number: {error}", error)
-    if not 1 <= value <= _MOST_MULTIPLIER:
-        package.refuse(f"{key} is {given}; expected a number from 1 to {_MOST_MULTIPLIER}")
+    if not least <= value <= _MOST:
+        package.refuse(f"{key} is {given}; expected a number from {least} to {_MOST}")
     return value
 
 

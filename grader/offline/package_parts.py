@@ -71,8 +71,10 @@ class ProblemPackage:
     suite: TestSuite
     submissions: tuple[PackagedSubmission, ...]
     time_multiplier: float | None = None
-    """The time limit is that of the slowest accepted submission times this, rounded up to a whole
-    number of seconds; None: the suite has the limit."""
+    """The time limit is that of the slowest accepted submission times this, rounded up; None: the
+    suite has the limit."""
+    time_resolution_s: float = 1.0
+    """Then the limit is a multiple of this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,6 +194,19 @@ def test_slowest_accepted_submission_decides_the_time_limit(
     assert json.loads((tmp_path / "kept.jsonl").read_text())["time_limit_s"] <= 2
 
 
+def test_time_limit_is_a_multiple_of_the_resolution(tmp_path: Path, run: Run) -> None:
+    files = {
+        "problem.yaml": "problem_format_version: 2023-07\nlimits:\n  time_resolution: 0.3\n",
+        **CASES,
+        "submissions/accepted/adds.py": WAITS.format(0.2) + ADDS + "print('Sum', a + b)",
+    }
+    write(tmp_path / "sum", files)
+    done = run("check", "sum", "--sandbox", "native", "--keep", "kept.jsonl")
+    assert done.returncode == 0, done.stderr
+    limit_s = json.loads((tmp_path / "kept.jsonl").read_text())["time_limit_s"]
+    assert limit_s / 0.3 == pytest.approx(round(limit_s / 0.3))
+
+
 def test_polygon_package_uses_its_checker(tmp_path: Path, run: Run) -> None:
     cpp = languages.find("cpp")
     assert cpp is not None
@@ -252,6 +265,9 @@ def test_options_for_files_of_problems_are_refused(tmp_path: Path, run: Run) -> 
         ),
         pytest.param(
             {"problem.yaml": "limits:\n  time_multiplier: 0.5"}, "from 1 to 100", id="too tight"
+        ),
+        pytest.param(
+            {"problem.yaml": "limits:\n  time_resolution: 0"}, "from 0.001 to 100", id="resolution"
         ),
         pytest.param({"problem.yaml": "type:\n- interactive"}, "no output validator", id="list"),
         pytest.param({"problem.yaml": "'type' : multi-pass"}, "several passes", id="quoted key"),
