@@ -7,9 +7,11 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,7 +33,7 @@ from grader.model import (
 from grader.model.errors import ImageNotFoundError, SandboxUnavailableError
 from grader.model.verdict import Verdict
 from grader.sandbox import payload
-from grader.sandbox.contract import Program, RunBatch, Slot
+from grader.sandbox.contract import Program, RunBatch, RunOutcome, Slot
 from grader.sandbox.native.backend import NativeSandbox
 from grader.sandbox.native.cgroups import CgroupHome, find_home
 from tests.ordinary_user import find_python, run_as_ordinary_user
@@ -310,6 +312,53 @@ def test_signal_to_every_process_of_a_slot_is_no_end_of_a_submission(
         with pytest.raises(SandboxUnavailableError, match=f"signal {number:d} was sent"):
             outcomes.result()
     slot.close()
+
+
+SHORT = replace(LIMITS, wall_time_s=1.0)
+NAPS = "import subprocess\nsubprocess.run(['sleep', '0.6'])\nprint(1)"
+
+
+def run_nap(slot: Slot) -> RunOutcome | None:
+    (outcome,) = slot.run(replace(batch(NAPS), limits=SHORT))
+    return outcome
+
+
+def step_nap(slot: Slot) -> RunOutcome | None:
+    with closing(slot.open_session(LIMITS, states=2)) as session:
+        return session.step(0, NAPS, limits=SHORT).run
+
+
+@pytest.mark.parametrize("nap", [run_nap, step_nap])
+def test_time_in_which_a_slot_is_suspended_is_not_the_submissions(
+    sandbox: NativeSandbox, eventually: Eventually, nap: Callable[[Slot], RunOutcome | None]
+) -> None:
+    before = set(jail_processes())
+    slot = open_slot(sandbox)
+    warden = next(pid for pid in jail_processes() if pid not in before)
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(nap, slot)
+        eventually(lambda: sleepers(warden) != set(), 30.0)
+        suspended = family(warden)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid, _ in suspended:
+                os.kill(pid, number)
+            time.sleep(2 * SHORT.wall_time_s)
+        outcome = running.result()
+    slot.close()
+    assert outcome is not None
+    assert (outcome.limit_hit, outcome.stdout) == (None, b"1\n")
+
+
+def sleepers(ancestor: int) -> set[int]:
+    """Return the processes below another one that execute sleep(1)."""
+    return {pid for pid, _ in family(ancestor) if name_of(pid) == "sleep"}
+
+
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""  # It has ended.
 
 
 def test_signal_that_an_idle_slot_got_is_the_end_of_no_later_run(sandbox: NativeSandbox) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
+from sandbox_images.harness.kernel import clock
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -108,7 +109,7 @@ class Account:
         self._ended_s = 0.0
         self._ready_s = 0.0
         self._seen: dict[int, _Reading] = {}
-        self._began_at = self._looked_at = time.monotonic()
+        self._began_at = self._looked_at = clock.now()
         self._began_at_tick = int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS)
 
     @property
@@ -152,7 +153,7 @@ class Account:
         self.mapped_bytes = max([self.mapped_bytes or 0, *mapped_bytes])
         if self._most_bytes is not None:
             self.memory_bytes = self._count_memory(memory, self._most_bytes)
-        self._seen, self._looked_at = read, time.monotonic()
+        self._seen, self._looked_at = read, clock.now()
 
     def _sum(self, read: Collection[_Reading]) -> float:
         own_s = sum(reading.cpu_time_s for reading in read) - self._before_s

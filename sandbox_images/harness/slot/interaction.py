@@ -6,12 +6,11 @@ knows which of them ended first.
 """
 
 import select
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.kernel import clock, processes
 from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot import idleness
@@ -85,13 +84,13 @@ class Interaction:
                 because the machine had no memory left.
         """
         try:
-            self._asked_at = self._moved_at = time.monotonic()
+            self._asked_at = self._moved_at = clock.now()
             for side in self._sides:
                 side.start()
             for side in self._sides:
                 side.prints.start()
             self._loop()
-            now = time.monotonic()
+            now = clock.now()
             oom_happened = self._oom_happened()
             submission, interactor = (
                 side.summary(self._age_s(side, now), oom_happened=oom_happened)
@@ -113,13 +112,13 @@ class Interaction:
     def _loop(self) -> None:
         next_tick = self._asked_at + _TICK_S
         while any(side.is_alive for side in self._sides):
-            self._step(max(0.0, next_tick - time.monotonic()))
+            self._step(max(0.0, next_tick - clock.now()))
             for side in self._sides:
                 if not side.is_alive:
                     side.prints.finish()
-            if time.monotonic() >= next_tick:
+            if clock.now() >= next_tick:
                 self._check()
-                next_tick = time.monotonic() + _TICK_S
+                next_tick = clock.now() + _TICK_S
 
     def _step(self, wait_s: float) -> None:
         """Wait until a descriptor is ready, at most `wait_s` seconds, and call its handler."""
@@ -155,7 +154,7 @@ class Interaction:
         side.party.hear()
         if side.is_alive:
             return
-        side.ended_at = time.monotonic()
+        side.ended_at = clock.now()
         if side is self._interactor and self._submission.is_alive:
             self._interactor_first = True
             if exit_of(side.party.status)[0] not in _SATISFIED:
@@ -194,7 +193,7 @@ class Interaction:
             return False
         # While the interactor works, the submission can only wait.
         at_work_s = other.account.cpu_time_s + other.account.waited_s
-        age_s = self._age_s(side, time.monotonic())
+        age_s = self._age_s(side, clock.now())
         limit = side.find_limit(age_s, side.account.waited_s + at_work_s)
         if limit is None and self._oom_happened() and other.is_alive:
             limit = "memory"
@@ -214,7 +213,7 @@ class Interaction:
         its current task just before the time was up.
         """
         side, other = self._submission, self._interactor
-        silent_s = time.monotonic() - self._moved_at
+        silent_s = clock.now() - self._moved_at
         if not other.is_alive or silent_s < side.limits["wall_time_s"] / 2:
             return False
         return self._listens(side) and not self._listens(other)
@@ -228,7 +227,7 @@ class Interaction:
         if not side.is_alive:
             return False
         since = None if other.is_alive else other.ended_at
-        alone_s = 0.0 if since is None else time.monotonic() - since
+        alone_s = 0.0 if since is None else clock.now() - since
         side.limit_hit = side.find_limit(alone_s, side.account.waited_s)
         if side.limit_hit is None:
             return False
@@ -238,7 +237,7 @@ class Interaction:
     def _check_deadlock(self) -> None:
         moved, self._moved_bytes = self._moved_bytes, sum(r.moved_bytes for r in self._relays)
         if moved != self._moved_bytes:
-            self._moved_at = time.monotonic()
+            self._moved_at = clock.now()
             return
         if not all(side.is_alive for side in self._sides):
             return

@@ -1,11 +1,11 @@
 """One process of a run, as the supervisor sees it."""
 
 import os
-import time
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from sandbox_images.harness.kernel import clock
 from sandbox_images.harness.lock_in.notifications import Guard, Notifications
 from sandbox_images.harness.slot.zygotes import RunSource
 from sandbox_images.harness.wire import orders
@@ -75,7 +75,7 @@ class Party:
             )
         )
         if self.source.is_standing:
-            self.started_at = time.monotonic()
+            self.started_at = clock.now()
         if self.channel is not None:
             # Only the two processes hold it, so that each sees the end of the other.
             os.close(self.channel)
@@ -84,7 +84,7 @@ class Party:
         """Wait for a message about the process, and note what it says."""
         message, descriptors = self.source.receive()
         if message["event"] == "started":
-            self.started_at = time.monotonic()
+            self.started_at = clock.now()
             self.listener = descriptors[0] if descriptors else None
         else:
             self.ended = message

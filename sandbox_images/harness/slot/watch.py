@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
-from sandbox_images.harness.kernel import processes
+from sandbox_images.harness.kernel import clock, processes
 from sandbox_images.harness.kernel.cgroup import CgroupReader
 from sandbox_images.harness.kernel.shared_memory import SharedMemory
 from sandbox_images.harness.slot.ended import Ended, broken, exit_of
@@ -102,13 +102,13 @@ class Watch:
                 because the machine had no memory left.
         """
         try:
-            self._asked_at = time.monotonic()
+            self._asked_at = clock.now()
             for party, (stdout, stderr) in zip(self._parties, self._streams, strict=True):
                 self._start(party, payload, stdout=stdout.writer, stderr=stderr.writer)
             for pipe in self._pipes:
                 pipe.close_writer()
             self._loop()
-            wall_time_s = time.monotonic() - (self._main.started_at or self._asked_at)
+            wall_time_s = clock.now() - (self._main.started_at or self._asked_at)
             self._end_all()
             for pipe in self._pipes:
                 pipe.drain_rest()
@@ -138,7 +138,7 @@ class Watch:
             poll.register(descriptor, select.POLLIN)
         next_tick = self._asked_at + _TICK_S
         while self._main.ended is None and self._limit_hit is None:
-            now = time.monotonic()
+            now = clock.now()
             for descriptor, event in poll.poll(max(0.0, next_tick - now) * 1000):
                 if descriptor in controls:
                     party = controls[descriptor]
@@ -158,9 +158,9 @@ class Watch:
                 elif not drains[descriptor].drain():
                     poll.unregister(descriptor)
             self._check_flood()
-            if time.monotonic() >= next_tick and self._main.ended is None:
+            if clock.now() >= next_tick and self._main.ended is None:
                 self._check_limits()
-                next_tick = time.monotonic() + _TICK_S
+                next_tick = clock.now() + _TICK_S
 
     def _end_all(self) -> None:
         """End what is left of the run after its main process."""
@@ -217,7 +217,7 @@ class Watch:
         used = self._account.memory_bytes
         if self._slot_memory:
             used = self._slot_memory() - self._memory_before
-        age_s = time.monotonic() - (self._main.started_at or self._asked_at)
+        age_s = clock.now() - (self._main.started_at or self._asked_at)
         if self._oom_happened() or used > self._limits["memory_bytes"]:
             self._stop("memory")
         elif self._account.cpu_time_s > self._limits["cpu_time_s"]:
