@@ -16,9 +16,8 @@ a result that is not plain data, or an argument that was changed in place.
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NoReturn
 
 from grader.model import PytestTests, ScriptTests
 from grader.model.errors import SuiteError
@@ -33,36 +32,24 @@ from grader.source.allowed import (
     MODULES,
     NOT_OF_OBJECTS,
     OTHER_BUILTINS,
-    STAR,
     SYNTAX,
     TAKE_FUNCTIONS,
-    TEST_MODULES,
     asks_type,
     is_builtin,
     is_same_wherever,
 )
 from grader.source.names import (
     bound_names,
-    free_names,
     holds_constants,
     is_fixture,
     is_made_here,
     module_name,
-    parametrised,
     targets_of,
     top_level_names,
     walk,
-    walk_scope,
 )
+from grader.source.suite_names import STARTS_TESTS, NotAllowedError, SuiteNames, deny
 from grader.source.trees import module_tree, script_trees
-
-
-class _NotAllowed(Exception):
-    """The suite does something that could distinguish a copy from the original."""
-
-
-_STARTS_TESTS = ("unittest", "main")
-"""Allowed only in code that does not run, since it calls any function that a text names."""
 
 _OF_FRAMES = re.compile(
     r"\b(?:_getframe|currentframe|f_back|extract_stack|walk_stack|format_stack|inspect\.stack)\b"
@@ -72,10 +59,6 @@ _OTHER_ENCODING = re.compile(rb"coding[:=][ \t]*(?!utf-?8)[^ \t]", re.IGNORECASE
 _Loop = frozenset[str] | None
 """The names that get another value each time that a piece of code runs; None for the top of a
 module, which runs once. A function counts as a loop."""
-
-
-def _deny(why: str) -> NoReturn:
-    raise _NotAllowed(why)
 
 
 @lru_cache(maxsize=4096)
@@ -93,7 +76,7 @@ def find_apart(tests: ScriptTests | PytestTests) -> Apart | None:
         solution = module_name(tests.solution_path)
         found = [tree for tree in trees if tree]
         return _Reading(found, solution=solution).apart() if len(found) == len(trees) else None
-    except (SuiteError, _NotAllowed, RecursionError):
+    except (SuiteError, NotAllowedError, RecursionError):
         return None  # source that does not parse is refused elsewhere
 
 
@@ -108,42 +91,22 @@ def _is_utf8(source: bytes) -> bool:
 
 
 class _Reading:
-    """Reads the sources of a suite, node by node; `_NotAllowed` ends the reading."""
+    """Reads the sources of a suite, node by node; `NotAllowedError` ends the reading."""
 
     def __init__(self, trees: Iterable[ast.Module], *, solution: str | None) -> None:
-        """Read nothing yet.
+        """Read the names only.
 
         Args:
             trees: Of the suite's sources.
-            solution: The module that tests import the submission as; None for a script, which
-                runs in the submission's namespace.
+            solution: As for `SuiteNames`.
+
+        Raises:
+            NotAllowedError: The suite cannot be judged apart from the submission.
         """
         self._trees = tuple(trees)
         self._solution = solution
-        self._bound = set(bound_names(self._trees))
-        self._modules: dict[str, str] = {}
-        """Local names of imported modules."""
-        self._solution_names: set[str] = set()
-        """Local names of the submission's module."""
-        self._imported: dict[str, str] = {}
-        """Names imported from the submission: the local name, and the submission's own."""
-        self._has_star = False
-        self._functions = {
-            node.name: node
-            for tree in self._trees
-            for node in walk(tree)
-            if isinstance(node, ast.FunctionDef)
-        }
-        self._calls = [
-            node
-            for tree in self._trees
-            for node in walk(tree)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        ]
-        self._known_parameters = {"self", "cls"}
-        self._callables: set[str] = set()
-        """Names that stand for functions of the submission: its own, and parameters."""
-        self._wanted: set[str] = set()
+        self._names = SuiteNames(self._trees, solution=solution)
+        self._wanted = set(self._names.wanted)
         self._wanted_classes: set[str] = set()
         self._wanted_modules: set[str] = set()
         self._builtins: set[str] = set()
@@ -160,23 +123,18 @@ class _Reading:
         """Return what the suite uses of the submission.
 
         Raises:
-            _NotAllowed: It cannot be judged apart from it.
+            NotAllowedError: It cannot be judged apart from it.
         """
-        for tree in self._trees:
-            self._read_imports(tree)
-        self._callables |= self._imported.keys()
-        self._settle_meanings()
-        self._follow_parameters()
         for tree in self._trees:
             self._visit(tree, None)
         self._follow_origins()
         if any(not self._fresh.get(name) or name in self._arguments for name in self._changed):
-            _deny("something is changed that may belong to the submission")
+            deny("something is changed that may belong to the submission")
         nowhere: set[str] = set()
         if self._solution is None:
             nowhere = self._builtins | set(top_level_names(self._trees))
-        elif self._has_star:
-            nowhere = self._builtins | self._before_star()
+        elif self._names.has_star:
+            nowhere = self._builtins | self._names.before_star()
         return Apart(
             names=tuple(sorted(self._wanted)),
             classes=tuple(sorted(self._wanted_classes)),
@@ -184,136 +142,6 @@ class _Reading:
             nowhere=tuple(sorted(nowhere)),
             watched=any(self._loads[name] > 1 for name in self._arguments),
         )
-
-    def _before_star(self) -> set[str]:
-        """Return the names that a star import from the submission may replace."""
-        found: set[str] = set()
-        for tree in self._trees:
-            stars = [
-                index
-                for index, node in enumerate(tree.body)
-                if isinstance(node, ast.ImportFrom)
-                and node.module == self._solution
-                and node.names[0].name == STAR
-            ]
-            if stars:
-                found.update(bound_names(tree.body[: stars[-1]]))
-        return found - {STAR}
-
-    # ------------------------------------------------------------ imports and parameters
-
-    def _read_imports(self, tree: ast.Module) -> None:
-        for node in walk(tree):
-            match node:
-                case ast.Import(names=names):
-                    for alias in names:
-                        self._read_import(alias)
-                case ast.ImportFrom(module=str(module), names=names, level=0):
-                    for alias in names:
-                        self._read_import_from(module, alias)
-                case ast.ImportFrom():
-                    _deny("a relative import")
-                case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, *_]):
-                    self._known_parameters |= set(parametrised(names))
-                case ast.FunctionDef(name=name) if is_fixture(node):
-                    self._known_parameters.add(name)
-
-    def _read_import(self, alias: ast.alias) -> None:
-        local = alias.asname or alias.name
-        if self._solution is not None and alias.name == self._solution:
-            self._solution_names.add(local)
-        elif alias.name in MODULES or (self._solution and alias.name in TEST_MODULES):
-            self._modules[local] = alias.name
-        else:
-            _deny(f"import {alias.name}")
-
-    def _read_import_from(self, module: str, alias: ast.alias) -> None:
-        if self._solution is not None and module == self._solution:
-            if alias.name == STAR:
-                self._has_star = True
-            else:
-                self._imported[alias.asname or alias.name] = alias.name
-                self._wanted.add(alias.name)
-        elif not self._is_listed(module, alias.name):
-            _deny(f"from {module} import {alias.name}")
-        elif (module, alias.name) == _STARTS_TESTS:
-            self._modules[alias.asname or alias.name] = ".".join(_STARTS_TESTS)
-
-    def _is_listed(self, module: str, name: str) -> bool:
-        of_tests = TEST_MODULES.get(module) if self._solution else None
-        listed = MODULES.get(module, of_tests)
-        if listed is None or name.startswith("_") or name == STAR:
-            return False
-        return not listed or name in listed
-
-    def _settle_meanings(self) -> None:
-        """Check that no name belongs to the submission in one place and to the tests in another.
-
-        In `def check(double): ...` followed by `check(double)`, both are the same function.
-
-        Raises:
-            _NotAllowed: A name belongs to both.
-        """
-        free = {name for tree in self._trees for name in free_names(tree)}
-        local = self._bound - set(bound_names(self._trees, walk_scope))
-        for name in {name for name in free & local if not is_builtin(name)}:
-            if not self._is_handed_down(name):
-                _deny(f"{name!r} has two meanings")
-            self._bound.remove(name)
-
-    def _is_handed_down(self, name: str) -> bool:
-        """Tell whether a name is bound only as a parameter that receives its outer object."""
-        takers = {
-            function.name
-            for function in self._functions.values()
-            if name in {argument.arg for argument in function.args.args}
-        }
-        bindings = sum(bound == name for bound in bound_names(self._trees))
-        given = [
-            isinstance(argument, ast.Name) and argument.id == name
-            for call in self._calls
-            for parameter, argument in self._passed(call)
-            if parameter == name
-        ]
-        return bindings == len(takers) and bool(given) and all(given)
-
-    def _follow_parameters(self) -> None:
-        """Find the parameters of the suite's functions that receive functions to call."""
-        grown = True
-        while grown:
-            grown = False
-            for call in self._calls:
-                for parameter, argument in self._passed(call):
-                    if self._is_callable(argument) and parameter not in self._callables:
-                        self._callables.add(parameter)
-                        grown = True
-
-    def _passed(self, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-        """Yield the arguments of a call of the suite's own function, with their parameters."""
-        function = self._functions.get(call.func.id) if isinstance(call.func, ast.Name) else None
-        if function is None:
-            return
-        named = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-        yield from zip(named, call.args, strict=False)
-        yield from ((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg)
-
-    def _is_callable(self, node: ast.expr) -> bool:
-        """Tell whether an expression stands for a function of the submission."""
-        match node:
-            case ast.Name(id=name):
-                return name in self._callables or self._is_free(name)
-            case ast.Attribute(value=ast.Name(id=name)) if name in self._solution_names:
-                return True
-            case ast.Attribute(value=ast.Call(func=made, args=[], keywords=[]), attr=attr):
-                # A method of a new instance.
-                return self._is_callable(made) and not attr.startswith("_")
-            case _:
-                return False
-
-    def _is_free(self, name: str) -> bool:
-        """Tell whether a name can only come from the submission's namespace."""
-        from_there = self._solution is None or self._has_star
-        return from_there and name not in self._bound and not is_builtin(name)
 
     def _follow_origins(self) -> None:
         """Treat everything that an argument may have been taken from as an argument too."""
@@ -339,7 +167,7 @@ class _Reading:
                     ops=[ast.Eq()],
                     comparators=[ast.Constant(value="__main__")],
                 )
-            ) if "__name__" not in self._bound:
+            ) if "__name__" not in self._names.bound:
                 if self._solution is None:  # a script, and not an imported module
                     self._visit_all(node.body, loop)
                 self._visit_all(node.orelse, loop)
@@ -364,7 +192,7 @@ class _Reading:
                 self._change(node.value)
             case ast.Delete(targets=targets):
                 if not all(isinstance(target, ast.Name | ast.Subscript) for target in targets):
-                    _deny("an attribute is deleted")
+                    deny("an attribute is deleted")
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     self._bind(target, value)
@@ -384,7 +212,7 @@ class _Reading:
             case ast.For(target=target, iter=value):
                 self._come_from(target, value)
             case ast.comprehension(is_async=1):
-                _deny("asynchronous code")
+                deny("asynchronous code")
             case ast.comprehension(target=target, iter=value):
                 self._come_from(target, value)
             case ast.ExceptHandler(name=str(name)):
@@ -400,7 +228,7 @@ class _Reading:
             case ast.Subscript():
                 pass
             case _ if not isinstance(node, SYNTAX):
-                _deny(type(node).__name__)
+                deny(type(node).__name__)
             case _:
                 pass
         if isinstance(node, LOOPS):
@@ -417,19 +245,23 @@ class _Reading:
             if name is not None and (
                 is_builtin(name) or name.startswith("__") or name == "pytestmark"
             ):
-                _deny(f"{name!r} gets another meaning")
+                deny(f"{name!r} gets another meaning")
 
     def _visit_name(self, node: ast.Name, loop: _Loop) -> None:
         name = node.id
         if name in OTHER_BUILTINS or name.startswith("__"):
-            _deny(name)
+            deny(name)
         if not isinstance(node.ctx, ast.Load):
             self._visit_names([name])
             return
-        if name in self._modules or name in self._solution_names or self._is_callable(node):
-            _deny(f"{name!r} is handed on")
+        if (
+            name in self._names.modules
+            or name in self._names.solution_names
+            or self._names.is_callable(node)
+        ):
+            deny(f"{name!r} is handed on")
         if name == "type" and id(node) not in self._type_calls:
-            _deny("type outside of a comparison")
+            deny("type outside of a comparison")
         if is_builtin(name):
             self._builtins.add(name)
         self._count(name, loop)
@@ -442,22 +274,22 @@ class _Reading:
             case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store() | ast.Del()) if (
                 name != "self"
             ):
-                _deny("an attribute is set")
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self._modules:
-                module = self._modules[name]
-                if (module, attr) == _STARTS_TESTS or not self._is_listed(module, attr):
-                    _deny(f"{name}.{attr}")
+                deny("an attribute is set")
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self._names.modules:
+                module = self._names.modules[name]
+                if (module, attr) == STARTS_TESTS or not self._names.is_listed(module, attr):
+                    deny(f"{name}.{attr}")
                 return
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if (
-                name in MODULES and self._is_free(name)
+                name in MODULES and self._names.is_free(name)
             ):
                 # The submission has imported it.
-                if not self._is_listed(name, attr):
-                    _deny(f"{name}.{attr}")
+                if not self._names.is_listed(name, attr):
+                    deny(f"{name}.{attr}")
                 self._wanted_modules.add(name)
                 return
             case ast.Attribute(attr=attr) if attr.startswith(LEADING_ON) or attr in NOT_OF_OBJECTS:
-                _deny(f".{attr}")
+                deny(f".{attr}")
             case ast.Attribute(value=ast.Name(id="self"), attr=attr):
                 if not isinstance(node.ctx, ast.Load):
                     self._fresh[f"self.{attr}"] = False
@@ -465,11 +297,11 @@ class _Reading:
                 self._count(f"self.{attr}", loop)  # by several tests
                 return
             case ast.Attribute(ctx=ast.Store() | ast.Del()):
-                _deny("an attribute is set")
+                deny("an attribute is set")
             case _:
                 pass
-        if self._is_callable(node):
-            _deny("a function of the submission is handed on")
+        if self._names.is_callable(node):
+            deny("a function of the submission is handed on")
         self._visit(node.value, loop)
 
     def _visit_call(self, node: ast.Call, loop: _Loop) -> None:
@@ -477,13 +309,13 @@ class _Reading:
         passed: list[ast.expr] = []
         given: list[ast.AST] = []
         match node.func:
-            case function if self._is_callable(function):
+            case function if self._names.is_callable(function):
                 self._want(function)
                 given = arguments
-            case ast.Name(id=name) if name in self._functions:
-                passed = [argument for _, argument in self._passed(node)]
+            case ast.Name(id=name) if name in self._names.functions:
+                passed = [argument for _, argument in self._names.passed(node)]
                 self._loads[name] += 1
-            case ast.Name(id=name) if name in TAKE_FUNCTIONS and name not in self._bound:
+            case ast.Name(id=name) if name in TAKE_FUNCTIONS and name not in self._names.bound:
                 passed = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "key")]
                 self._builtins.add(name)
             case ast.Attribute(attr=attr) if attr in EXPECT_ERRORS:
@@ -492,13 +324,13 @@ class _Reading:
                 self._visit(node.func, loop)
             case ast.Attribute(attr=attr) if attr in ASK_IDENTITY:
                 if not any(map(is_same_wherever, node.args[:2])):
-                    _deny("an identity is asked for")
+                    deny("an identity is asked for")
                 self._visit(node.func, loop)
             case ast.Attribute(attr=attr) if attr.startswith("assert"):
                 self._allow_types(node.args)
                 self._visit(node.func, loop)
             case ast.Attribute(value=base, attr="format") if not isinstance(base, ast.Constant):
-                _deny("a format that the submission may have made")
+                deny("a format that the submission may have made")
             case ast.Attribute(value=base, attr=attr) if attr in CHANGING:
                 self._change(base)
                 self._visit(node.func, loop)
@@ -506,7 +338,7 @@ class _Reading:
                 self._visit(node.func, loop)
         for argument in given:
             self._arguments |= self._data_names(argument)
-        handed = [argument for argument in passed if self._is_callable(argument)]
+        handed = [argument for argument in passed if self._names.is_callable(argument)]
         for argument in handed:
             self._want(argument)
         for part in arguments:
@@ -518,22 +350,12 @@ class _Reading:
         """Note which function of the submission is used."""
         match function:
             case ast.Attribute(value=ast.Call(func=made)):
-                self._wanted_classes |= self._own_names(made)
+                self._wanted_classes |= self._names.own_names(made)
             case _:
-                names = self._own_names(function)
+                names = self._names.own_names(function)
                 if any(name[:1].isupper() for name in names):
-                    _deny("a class, whose instances are not plain data")
+                    deny("a class, whose instances are not plain data")
                 self._wanted |= names
-
-    def _own_names(self, function: ast.expr) -> set[str]:
-        """Return the submission's own name for an expression's object, if it has one."""
-        match function:
-            case ast.Name(id=name) if name in self._imported or self._is_free(name):
-                return {self._imported.get(name, name)}
-            case ast.Attribute(attr=attr):
-                return {attr}
-            case _:
-                return set()
 
     def _data_names(self, node: ast.AST) -> set[str]:
         """Return the names in an expression, without those of functions and modules."""
@@ -546,7 +368,9 @@ class _Reading:
                     found.add(f"self.{attr}")
                 case _:
                     pass
-        others = {"self"}.union(self._modules, self._functions, self._callables, BUILTINS)
+        others = {"self"}.union(
+            self._names.modules, self._names.functions, self._names.callables, BUILTINS
+        )
         return found - others
 
     def _come_from(self, target: ast.expr, value: ast.expr | None) -> None:
@@ -560,7 +384,7 @@ class _Reading:
             if isinstance(operator, ast.Is | ast.IsNot):
                 pair = operands[index : index + 2]
                 if not any(map(is_same_wherever, pair)) and not any(map(asks_type, pair)):
-                    _deny("an identity is asked for")
+                    deny("an identity is asked for")
         self._allow_types(operands)
 
     def _allow_types(self, compared: Iterable[ast.expr]) -> None:
@@ -574,12 +398,12 @@ class _Reading:
     def _visit_function(self, node: ast.FunctionDef) -> None:
         self._visit_names([node.name])
         if getattr(node, "type_params", None):
-            _deny("type parameters")
+            deny("type parameters")
         names = {argument.arg for argument in walk(node.args) if isinstance(argument, ast.arg)}
         makes_fixture = is_fixture(node)
         if self._solution is not None and (node.name.startswith("test") or makes_fixture):
-            if not names <= self._known_parameters:
-                _deny("a fixture of pytest's or of a plugin's")
+            if not names <= self._names.parameters:
+                deny("a fixture of pytest's or of a plugin's")
             given = {n for decorator in node.decorator_list for n in self._data_names(decorator)}
             for name in names:
                 self._origins[name] |= given
@@ -595,10 +419,10 @@ class _Reading:
         self._visit_names([node.name])
         simple = not (node.keywords or node.decorator_list or getattr(node, "type_params", None))
         if self._solution is None or not simple:
-            _deny("a class")
+            deny("a class")
         methods = {m.name for m in node.body if isinstance(m, ast.FunctionDef)}
         if any(name.startswith("__") for name in methods):
-            _deny("a class of objects")
+            deny("a class of objects")
 
     # ------------------------------------------------------------ what is changed
 
@@ -617,5 +441,5 @@ class _Reading:
 
     def _change(self, target: ast.expr) -> None:
         if not isinstance(target, ast.Name):
-            _deny("something is changed that has no name of its own")
+            deny("something is changed that has no name of its own")
         self._changed.add(target.id)
