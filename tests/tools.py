@@ -1,6 +1,9 @@
-"""Programs of other packages that tests run."""
+"""Programs of other packages that tests run, and files that they load as modules."""
 
+import importlib.util
 import shutil
+from pathlib import Path
+from types import ModuleType
 
 from tests.conftest import missing
 
@@ -11,3 +14,13 @@ def tool(name: str) -> str:
     if found is None:
         missing(name, "it is not installed")
     return found
+
+
+def load_file(path: Path) -> ModuleType:
+    """Execute a file as a new module, which no import finds."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

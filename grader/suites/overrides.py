@@ -58,7 +58,7 @@ def _interactive(suite: TestSuite, given: Row) -> InteractiveTests:
     if not isinstance(suite.tests, StdinTests | InteractiveTests) or "comparison" in given:
         message = "interactor: only for programs that read and print, and without a comparison"
         raise LabelError(message)
-    interactor = read_interactor(given["interactor"], "interactor")
+    interactor = read_interactor(given["interactor"])
     return InteractiveTests(cases=suite.tests.cases, interactor=interactor)
 
 

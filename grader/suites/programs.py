@@ -29,9 +29,9 @@ def read_checker(given: object, name: str) -> Checker:
     return Checker(**_read(given, name, "check", "input, output, answer"))
 
 
-def read_interactor(given: object, name: str) -> Interactor:
+def read_interactor(given: object) -> Interactor:
     """Return the interactor of a label; as `read_checker`, but its function is `interact`."""
-    return Interactor(**_read(given, name, "interact", "input, answer"))
+    return Interactor(**_read(given, "interactor", "interact", "input, answer"))
 
 
 def _read(given: object, name: str, function: str, parameters: str) -> dict[str, Any]:

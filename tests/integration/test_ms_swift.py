@@ -15,6 +15,7 @@ import pytest
 
 from tests.releases import Span, cells, installed, order, release
 from tests.stand_ins import Anything
+from tests.tools import load_file
 
 torch = installed("torch")
 
@@ -128,15 +129,6 @@ def taken(path: Path, *names: str, **known: Any) -> Any:
     return scope[names[-1]]
 
 
-def load_plugin(repo_dir: Path) -> None:
-    """Load the example as `--external_plugins` does."""
-    path = repo_dir / "examples" / "ms_swift" / "plugin.py"
-    spec = importlib.util.spec_from_file_location("plugin", path)
-    assert spec is not None
-    assert spec.loader is not None
-    spec.loader.exec_module(importlib.util.module_from_spec(spec))
-
-
 @pytest.mark.parametrize(
     "version", cells("ms-swift", "reward_funcs", Span(differing=("3.12.6", "4.6.0")))
 )
@@ -144,7 +136,7 @@ def test_plugin_makes_a_reward_function_that_ms_swift_calls(
     version: str, swift: Any, repo_dir: Path
 ) -> None:
     orm, score = swift(version)
-    load_plugin(repo_dir)
+    load_file(repo_dir / "examples/ms_swift/plugin.py")  # as `--external_plugins` does
     options = {"args": None} if order(version) >= order("4.0.0") else {}
     function = orm.orms["grader_code"](**options)
     assert isinstance(function, orm.ORM)

@@ -14,6 +14,7 @@ from grader.model.errors import GraderError
 from grader.trainers import nemo_rl
 from tests.releases import PUBLISHED, Span, cells, installed, release
 from tests.stand_ins import Anything, put_aside, stand_ins
+from tests.tools import load_file
 
 pytestmark = [
     pytest.mark.timeout(60),
@@ -40,13 +41,7 @@ def app(repo_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def load(version: str, **config: Any) -> Any:
         root = str(release("nemo_gym", version, python="3.12"))
         sys.path.insert(0, root)
-        path = repo_dir / "examples" / "nemo_gym" / "app.py"
-        spec = importlib.util.spec_from_file_location("app", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        kind = module.CodeServer
+        kind = load_file(repo_dir / "examples/nemo_gym/app.py").CodeServer
         settings = kind.model_fields["config"].annotation(
             host="127.0.0.1", port=1, entrypoint="app.py", name="grader", domain="coding", **config
         )

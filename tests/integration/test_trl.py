@@ -1,6 +1,5 @@
 """TRL's own GRPOTrainer trains with our reward function; its rows come through Arrow."""
 
-import importlib.util
 from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +10,7 @@ import pytest
 from grader.model.errors import ConfigurationError, GraderError
 from grader.trainers.trl import code_reward, with_code_reward
 from tests.releases import installed, order
+from tests.tools import load_file
 
 trl = installed("trl", "datasets", "torch", "transformers")
 VERSION = version("trl")
@@ -35,13 +35,7 @@ DOUBLE = "```python\ndef double(n):\n    return 2 * n\n```"
 @pytest.fixture(scope="module")
 def toy(repo_dir: Path) -> ModuleType:
     """The example, as a module."""
-    path = repo_dir / "examples" / "trl" / "toy_grpo.py"
-    spec = importlib.util.spec_from_file_location("toy_grpo", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file(repo_dir / "examples/trl/toy_grpo.py")
 
 
 @FUNCTIONS

@@ -50,7 +50,7 @@ def read(row: Row) -> TestSuite:
         LabelError: A field has an unexpected value.
         SuiteError: There is no case.
     """
-    interactor = read_interactor(row["interactor"], "interactor")
+    interactor = read_interactor(row["interactor"])
     solution = fields.any_text(row, "solution", "reference") or None
     return TestSuite(
         tests=InteractiveTests(cases=stdin_tests(_pairs(row)).cases, interactor=interactor),
