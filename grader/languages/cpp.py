@@ -70,9 +70,10 @@ def call(driver: CallDriver) -> str:
     If several functions have the name, the one with as many parameters as there are arguments is
     called, since only it fits the templates of `_chosen`.
     """
-    name, object = driver.function, ""
+    # Without the colons, `reverse` would also be the one of `std`, whose names are known here.
+    name, object = f"::{driver.function}", ""
     if driver.holder is not None:
-        name, object = f"object.{name}", f"static {driver.holder} object{{}}; "
+        name, object = f"object.{driver.function}", f"static {driver.holder} object{{}}; "
     pointer = f"&{driver.holder}::{driver.function}" if object else f"&{name}"
     made = f"{name}(std::forward<decltype(each)>(each)...)"
     type = made.replace("object.", f"std::declval<{driver.holder}&>().", 1) if object else made

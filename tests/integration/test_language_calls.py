@@ -578,3 +578,36 @@ def test_keyword_that_an_answer_can_use_or_spell_otherwise_is_called(
 ) -> None:
     report = grade(grader, language, code, name, [[1]], [1])
     assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize("name", ["files", "given", "result", "types", "value"])
+def test_function_in_javascript_may_have_a_common_name(grader: Grader, name: str) -> None:
+    report = grade(grader, "javascript", f"function {name}(n) {{ return n; }}", name, [[1]], [1])
+    assert report.verdict == "passed", report.feedback
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "given", "wanted"),
+    [
+        pytest.param(
+            "reverse",
+            "string reverse(string s) { reverse(s.begin(), s.end()); return s; }",
+            ["ab"],
+            "ba",
+            id="which calls that one",
+        ),
+        pytest.param(
+            "gcd",
+            "int gcd(int a, int b) { return b ? gcd(b, a % b) : a; }",
+            [12, 18],
+            6,
+            id="alike",
+        ),
+        pytest.param("swap", "int swap(int n) { return -n; }", [1], -1, id="of other parameters"),
+    ],
+)
+def test_function_in_cpp_may_have_the_name_of_one_in_std(
+    grader: Grader, name: str, code: str, given: list[object], wanted: object
+) -> None:
+    report = grade(grader, "cpp", code, name, [given], [wanted])
+    assert report.verdict == "passed", report.feedback
