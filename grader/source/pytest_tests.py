@@ -39,6 +39,19 @@ class ExpectedTests:
     """Modules that may have more tests than their source shows."""
     classes: frozenset[str] = frozenset()
     """Classes of the suite that it does not skip; each may be given more tests at run time."""
+    open_classes: frozenset[str] = frozenset()
+    """Classes with bases that the source does not show, so that they may be tests or not."""
+
+    def may_have(self, id: str) -> bool:
+        """Tell whether a function of a module or class, by its `base_id`, may be a test.
+
+        Those of a class that is only a base of others never are.
+        """
+        return (
+            id in self.required
+            or id in self.waived
+            or any(id.startswith(f"{name}::") for name in self.open_classes)
+        )
 
 
 def base_id(id: str) -> str:
@@ -58,6 +71,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
     found: dict[str, _Test] = {}
     dynamic_paths = set()
     classes: set[str] = set()
+    open_classes: set[str] = set()
     for path in tests.test_paths:
         if path not in sources:
             message = f"the test module {path!r} is not among the suite's files"
@@ -67,6 +81,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
         module.read(tree)
         found.update((f"{path}::{name}", test) for name, test in module.tests())
         classes.update(f"{path}::{name}" for name in module.classes())
+        open_classes.update(f"{path}::{name}" for name in module.open_classes())
         if module.dynamic:
             dynamic_paths.add(path)
     required = tuple(base for base, test in found.items() if not test.waived)
@@ -81,6 +96,7 @@ def find_tests(tests: PytestTests) -> ExpectedTests:
         row_skips={base: test.skips for base, test in found.items() if test.skips},
         dynamic_paths=frozenset(dynamic_paths),
         classes=frozenset(classes),
+        open_classes=frozenset(open_classes),
     )
 
 
@@ -143,6 +159,15 @@ class _Module:
         for name, member in self._names.items():
             if isinstance(member, _Class) and not (self._waived or member.waived):
                 yield name
+
+    def open_classes(self) -> Iterator[str]:
+        """Yield the names of the classes with unknown bases, also of those in classes."""
+        pending = list(self._names.items())
+        for name, member in pending:
+            if isinstance(member, _Class):
+                pending += [(f"{name}::{inner}", each) for inner, each in member.members.items()]
+                if member.unknown_base:
+                    yield name
 
     def _read_statement(self, statement: ast.stmt) -> None:
         match statement:
@@ -300,13 +325,22 @@ def _names_bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _binds_by_text(node: ast.AST) -> bool:
-    """Tell whether a node binds a name that is a value, as in `globals()[name] = made`."""
+    """Tell whether a node binds a name that is a value, as in `globals()[name] = made`.
+
+    So may code that gives these names a name, or takes hold of the module: `sys.modules[__name__]`.
+    """
     match node:
         case (
             ast.Subscript(value=ast.Call(func=ast.Name(id=name), args=[]), ctx=ast.Store())
             | ast.Attribute(value=ast.Call(func=ast.Name(id=name), args=[]), attr="update")
+            | ast.Assign(value=ast.Call(func=ast.Name(id=name), args=[]))
         ):
             return name in ("globals", "locals", "vars")
+        case ast.Subscript(
+            value=ast.Attribute(attr="modules") | ast.Name(id="modules"),
+            slice=ast.Name(id="__name__") | ast.Attribute(attr="__module__"),
+        ):
+            return True
         case _:
             return False
 

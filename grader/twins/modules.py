@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from grader.source.names import Function, bound_names, last_name, name_bound_by
+from grader.source.pytest_tests import ExpectedTests
 from grader.twins.cases import CaseKey
 from grader.twins.expectations import Expectation, ExpectationReader
 from grader.twins.fixtures import HandedOut, handed_out, made_before
@@ -42,11 +43,13 @@ class TestModule:
     def __init__(
         self,
         source: SuiteSource,
+        expected: ExpectedTests,
         *,
         noted: bool,
         everything: bool,
         own_modules: Collection[str] = (),
     ) -> None:
+        self._expected = expected
         self._noted = noted
         self._everything = everything
         self._source = source
@@ -54,7 +57,7 @@ class TestModule:
         self._view = Helpers(self._names, [source])
         self._classes = {n.name: n for n in source.tree.body if isinstance(n, ast.ClassDef)}
         self._own_methods = frozenset(
-            node.name for cls in self._classes.values() for node in cls.body
+            node.name for cls in source.nodes if isinstance(cls, ast.ClassDef) for node in cls.body
             if isinstance(node, Function)
         )  # fmt: skip
 
@@ -68,7 +71,10 @@ class TestModule:
         tests = {
             function: found
             for function, found in by_function.items()
-            if not is_generator(function) and all(self._is_run(each) for _, each in found)
+            if not is_generator(function)
+            and all(self._is_run(each) for _, each in found)
+            # Else classes that are made at run time may inherit it, under ids that are unknown.
+            and any(self._expected.may_have(id) for id, _ in found)
         }
         shared = tuple(
             self._shared({each: [id for id, _ in found] for each, found in tests.items()})
@@ -93,10 +99,25 @@ class TestModule:
     def _methods(self, owner: ast.ClassDef, depth: int) -> dict[str, Function]:
         found: dict[str, Function] = {}
         for base in reversed(owner.bases):
-            known = self._classes.get(call_name(base))
+            known = self._class_meant(base)
             if known is not None and known is not owner and depth < 8:
                 found.update(self._methods(known, depth + 1))
         return _functions(owner.body, found)
+
+    def _class_meant(self, base: ast.expr) -> ast.ClassDef | None:
+        """Return the class of the module that an expression means, also one in another class."""
+        match base:
+            case ast.Name(id=name):
+                return self._classes.get(name)
+            case ast.Subscript(value=generic):
+                return self._class_meant(generic)
+            case ast.Attribute(value=value, attr=name):
+                outer = self._class_meant(value)
+                inner = outer.body if outer is not None else []
+                found = {node.name: node for node in inner if isinstance(node, ast.ClassDef)}
+                return found.get(name)
+            case _:
+                return None
 
     def _is_run(self, definition: _Definition) -> bool:
         """Tell whether a test runs without changes by decorators, and its failure counts."""

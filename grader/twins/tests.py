@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from grader.model import PytestTests, ScriptTests
+from grader.model.errors import SuiteError
+from grader.source.pytest_tests import ExpectedTests, find_tests
 from grader.source.swallowing import catches_failures
 from grader.twins.cases import CaseKey
 from grader.twins.expectations import ExpectationReader
@@ -103,6 +105,11 @@ def _of_pytest(tests: PytestTests, *, everything: bool) -> Iterator[Found]:
     }
     own = own_modules(modules.values(), tests.solution_path)
     noted = not catches_failures(tests)
+    try:
+        expected = find_tests(tests)
+    except SuiteError:
+        expected = ExpectedTests(required=())  # which is refused elsewhere
     for path in tests.test_paths:
         source = SuiteSource(path, modules[path].content if path in modules else b"")
-        yield from TestModule(source, noted=noted, everything=everything, own_modules=own).read()
+        module = TestModule(source, expected, noted=noted, everything=everything, own_modules=own)
+        yield from module.read()
