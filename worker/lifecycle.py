@@ -17,7 +17,7 @@ from grader.process.logs import show_logs
 from grader.queueing.dispatch import Dispatcher
 from grader.queueing.ledger import Ledger
 from grader.queueing.names import queue_name
-from grader.sandbox.retrying import retrying
+from grader.sandbox.retrying import OPENING_S, retrying
 from worker.executor import Executor, try_sandbox
 
 _log = logging.getLogger(__name__)
@@ -109,6 +109,7 @@ class Lifecycle:
             retrying(
                 partial(try_sandbox, grader.sandbox, self._settings),
                 retries=self._settings.retries,
+                within_s=OPENING_S,
             )
         except BaseException:
             grader.close()

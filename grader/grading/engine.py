@@ -28,7 +28,7 @@ from grader.running.references import References
 from grader.sandbox.choice import choose_sandbox
 from grader.sandbox.contract import RunBatch, RunOutcome, Sandbox, Slot
 from grader.sandbox.pool import SlotCounts, SlotPool
-from grader.sandbox.retrying import retrying
+from grader.sandbox.retrying import OPENING_S, retrying
 from grader.scoring import calibration
 from grader.scoring.own import load_policy
 
@@ -286,7 +286,7 @@ class GradingEngine(Closing):
                 pass
 
         try:
-            retrying(open_one, retries=self.settings.retries)
+            retrying(open_one, retries=self.settings.retries, within_s=OPENING_S)
         except GraderError as error:
             self._warming_error = error
 
