@@ -88,7 +88,7 @@ class TestModule:
         self, body: list[ast.stmt], prefix: str, owner: ast.ClassDef | None
     ) -> Iterator[tuple[str, _Definition]]:
         """Yield the functions that may be tests, with their ids; pytest may not collect all."""
-        methods = _functions(body) if owner is None else self._methods(owner, 0)
+        methods = _functions(body) if owner is None else self._methods(owner)
         for name, function in methods.items():
             if name.startswith("test"):
                 known = {} if owner is None else methods
@@ -96,13 +96,21 @@ class TestModule:
         for node in {n.name: n for n in body if isinstance(n, ast.ClassDef)}.values():
             yield from self._definitions(node.body, f"{prefix}::{node.name}", node)
 
-    def _methods(self, owner: ast.ClassDef, depth: int) -> dict[str, Function]:
+    def _methods(self, owner: ast.ClassDef) -> dict[str, Function]:
         found: dict[str, Function] = {}
-        for base in reversed(owner.bases):
+        for each in reversed(self._resolution_order(owner, 0)):
+            found = _functions(each.body, found)
+        return found
+
+    def _resolution_order(self, owner: ast.ClassDef, depth: int) -> list[ast.ClassDef]:
+        """Return a class and its known bases, in the order in which methods are looked for."""
+        order = [owner]
+        for base in owner.bases:
             known = self._class_meant(base)
             if known is not None and known is not owner and depth < 8:
-                found.update(self._methods(known, depth + 1))
-        return _functions(owner.body, found)
+                order += self._resolution_order(known, depth + 1)
+        # A base that several of them share comes after all of these.
+        return [each for place, each in enumerate(order, 1) if each not in order[place:]]
 
     def _class_meant(self, base: ast.expr) -> ast.ClassDef | None:
         """Return the class of the module that an expression means, also one in another class."""

@@ -217,6 +217,21 @@ def test_value_of_a_module_of_the_suite_is_replaced_by_another_value(
     assert {site.computed for site in find_sites(tests)} == {is_own}
 
 
+def test_method_that_two_bases_inherit_is_that_of_the_later_base_if_only_that_has_another() -> None:
+    tests = module(
+        "import unittest\nfrom solution import same\n\n"
+        "class Base(unittest.TestCase):\n"
+        "    def test_it(self):\n        self.assertEqual(same(1), 1)\n\n"
+        "class Left(Base):\n    pass\n\n"
+        "class Right(Base):\n"
+        "    def test_it(self):\n        self.assertEqual(same(2), 2)\n\n"
+        "class Both(Left, Right):\n    pass\n"
+    )
+    found = {frozenset(key.base for key in site.cases) for site in find_sites(tests)}
+    ids = {name: f"test_it.py::{name}::test_it" for name in ("Base", "Left", "Right", "Both")}
+    assert found == {frozenset({ids["Base"], ids["Left"]}), frozenset({ids["Right"], ids["Both"]})}
+
+
 @pytest.mark.parametrize(
     ("made", "is_changed"),
     [
