@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_NAMESPACES = (Path("/proc/self/ns/pid"), Path("/proc/self/ns/time"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +14,8 @@ class Owner:
     """A process, distinct from earlier and later processes with the same pid."""
 
     machine: str
-    """The boot of the kernel and the pid namespace, in which `pid` is valid."""
+    """The boot of the kernel, the pid namespace in which `pid` is valid, and the time namespace in
+    which `started` is."""
     pid: int
     started: str
     """The start time of the process, by the kernel; empty if unknown."""
@@ -48,9 +50,10 @@ class Owner:
 
 
 def _machine() -> str:
-    """Name this boot of the kernel and our pid namespace; without /proc, the host."""
+    """Name this boot of the kernel and our namespaces of pids and time; without /proc, the host."""
+    namespaces = [each for each in _NAMESPACES if each.exists()]  # that of time from Linux 5.6 on
     try:
-        return f"{_BOOT_ID.read_text().strip()}:{Path('/proc/self/ns/pid').stat().st_ino}"
+        return ":".join([_BOOT_ID.read_text().strip(), *(str(n.stat().st_ino) for n in namespaces)])
     except OSError:
         return platform.node() or "unknown"
 
