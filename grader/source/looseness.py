@@ -30,7 +30,7 @@ def combined_bases(code: str) -> frozenset[str]:
     An exception of that class may then be caught as any of them. No honest exception is more than
     a few of Python's own at once, so the bases of such a class do not count.
     """
-    if "class" not in code:
+    if "class" not in code and "type" not in code:
         return frozenset()
     try:
         tree = parse(code)
@@ -41,10 +41,40 @@ def combined_bases(code: str) -> frozenset[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
     }
+    if any(map(_makes_class, ast.walk(tree))):
+        # Any exceptions together may be its bases, since a function may pass them on.
+        made = [[n for n in own if n in bases or _is_error(n)] for own in _names_together(tree)]
+        bases |= {f"made {number}": own for number, own in enumerate(made)}
     counted = [own for name, own in bases.items() if len(_builtin(name, bases)) <= _MOST_BUILTIN]
     if all(len(own) < 2 for own in counted):
         return frozenset()
     return frozenset(base for own in counted for base in own)
+
+
+def _makes_class(node: ast.AST) -> bool:
+    """Tell whether a node makes a class by a call."""
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[_, _, _]):
+            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name == "new_class"
+        case _:
+            return False
+
+
+def _is_error(name: str) -> bool:
+    kind = getattr(builtins, name, None)
+    return isinstance(kind, type) and issubclass(kind, BaseException)
+
+
+def _names_together(tree: ast.Module) -> Iterator[list[str]]:
+    """Yield the names in each tuple and in the arguments of each call."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Tuple(elts=parts) | ast.Call(args=parts):
+                yield [part.id for part in parts if isinstance(part, ast.Name)]
+            case _:
+                pass
 
 
 def _builtin(name: str, bases: Mapping[str, Sequence[str]]) -> set[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from grader.source.looseness import compares_plainly
+from grader.source.looseness import combined_bases, compares_plainly
 
 PLAIN = {
     "a function": "def add(a, b):\n    return a + b",
@@ -86,3 +86,30 @@ def test_plain_submission(code: str) -> None:
 @pytest.mark.parametrize("code", NOT_PLAIN.values(), ids=NOT_PLAIN)
 def test_submission_that_may_compare_loosely(code: str) -> None:
     assert not compares_plainly(code)
+
+
+COMBINED = {
+    "a class": "class E(KeyError, ValueError): pass",
+    "a class that is made": "E = type('E', (KeyError, ValueError), {})",
+    "a class that a function makes": "def make(name, *bases): return type(name, bases, {})\n"
+    "E = make('E', KeyError, ValueError)",
+    "a class of bases with a name": "import types\nbases = (KeyError, ValueError)\n"
+    "E = types.new_class('E', bases)",
+}
+NOT_COMBINED = {
+    "one base": "class E(KeyError): pass",
+    "exceptions that are caught": "try: pass\nexcept (KeyError, ValueError): pass",
+    "the class of an object": "kind = type(1)\nkinds = (KeyError, ValueError)",
+    "more than an honest exception has": "E = type(\n"
+    "    'E', (KeyError, ValueError, OSError, EOFError), {})",
+}
+
+
+@pytest.mark.parametrize("code", COMBINED.values(), ids=COMBINED)
+def test_bases_of_an_exception_of_two_kinds(code: str) -> None:
+    assert combined_bases(code) >= {"KeyError", "ValueError"}
+
+
+@pytest.mark.parametrize("code", NOT_COMBINED.values(), ids=NOT_COMBINED)
+def test_exceptions_that_no_class_derives_from_together(code: str) -> None:
+    assert not combined_bases(code)
