@@ -177,7 +177,8 @@ def _opened_by_prompt(
 ) -> str | None:
     """Return the code before the first fence, if the prompt has opened the block that it closes.
 
-    Then it is a program, or defines or continues the function, and nothing after it does.
+    Then it is a program, or defines or continues the function, and nothing after it does. A script
+    that reads nothing has no such signs; then the fence has to look like one that closes.
     """
     if not blocks or blocks[0].tag is not Tag.NONE:
         return None
@@ -191,9 +192,29 @@ def _opened_by_prompt(
         fits: re.Pattern[str] | None = _definition(entry_point)
     else:
         fits = language.program or language.reads_input
-    if fits is None or any(fits.search(block.content(text)) for block in blocks):
-        return None
-    return code if fits.search(code) or (continues and _is_rest(code)) else None
+    if fits is not None:
+        if any(fits.search(block.content(text)) for block in blocks):
+            return None
+        if fits.search(code) or (continues and _is_rest(code)):
+            return code
+    is_script = entry_point is None and language.program is None
+    return code if is_script and _only_closes(text, blocks) else None
+
+
+def _only_closes(text: str, blocks: list[Block]) -> bool:
+    """Tell whether the fence that seems to open the first block, without a language, closes one.
+
+    Then it follows a line of code at once, what follows is apart from it, and the fences after it
+    do not fit: the next one opens a block in a language, or the last one has none that closes it.
+    """
+    content = blocks[0].content(text)
+    follows_code = re.search(r"[^\s:][ \t]*\n\Z", text[: blocks[0].opener]) is not None
+    is_apart = re.match(r"[ \t]*(?:\n|\Z)", content) is not None
+    fit = blocks[-1].closed and _OPENS.search(content) is None
+    return follows_code and is_apart and not fit
+
+
+_OPENS = re.compile(r"^[ \t]*```\w", re.MULTILINE)
 
 
 def find_files(

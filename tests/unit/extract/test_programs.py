@@ -373,6 +373,35 @@ def test_program_ends_with_the_fence_that_closes_it(answer: str) -> None:
     assert found.strip() == code
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("\n\nIt lists all rows.", id="prose"),
+        pytest.param("\n\nIt prints:\n\n```\n1\n```\n", id="a block without a language"),
+        pytest.param("\n\nRun it:\n\n```bash\nsqlite3 < a.sql\n```\n", id="a block in another"),
+    ],
+)
+def test_script_that_reads_nothing_ends_with_the_fence_that_closes_it(after: str) -> None:
+    code = "SELECT a\nFROM t;\n"
+    assert extract(f"{code}```{after}", language="sql", is_program=True).code == code
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("This lists all rows.\n```\n\n{code}\n```\n", id="closed"),
+        pytest.param("This lists all rows:\n```\n\n{code}\n", id="after a colon"),
+        pytest.param("This lists all rows.\n\n```\n\n{code}\n", id="after a blank line"),
+        pytest.param("This lists all rows.\n```\n{code}\n", id="before code"),
+    ],
+)
+def test_prose_before_a_script_is_not_the_script(answer: str) -> None:
+    code = "SELECT a\nFROM t;"
+    found = extract(answer.format(code=code), language="sql", is_program=True).code or ""
+    assert found.strip() == code
+
+
 def test_rest_of_a_function_ends_with_the_fence_that_closes_it() -> None:
     rest = "    return n + n;\n}\n"
     answer = f"{rest}```\n\nIt adds `n` to itself."
