@@ -38,6 +38,11 @@ LIMITS = LimitOverrides(
 )
 ENDLESS_LIMITS = replace(LIMITS, cpu_time_s=0.1)
 """For programs that would use up any."""
+LIMITS_OF = {
+    "time": ENDLESS_LIMITS,
+    # Some runtimes take long to describe a full stack.
+    "stack": replace(LIMITS, cpu_time_s=5.0, wall_time_s=20.0),
+}
 
 
 def programs() -> dict[tuple[str, str], dict[str, Any]]:
@@ -74,8 +79,7 @@ def grade(grader: Grader, language: str, code: str, limits: LimitOverrides = LIM
 )
 def test_program_gets_its_verdict(grader: Grader, language: str, name: str) -> None:
     program = programs()[language, name]
-    limits = ENDLESS_LIMITS if name == "time" else LIMITS
-    report = grade(grader, language, program["code"], limits)
+    report = grade(grader, language, program["code"], LIMITS_OF.get(name, LIMITS))
     assert report.verdict in program["verdicts"], report.feedback
     assert report.integrity is Integrity.ISOLATED
     assert program.get("feedback", "") in report.feedback
@@ -101,7 +105,8 @@ def test_program_gets_its_verdict_in_a_container(
     docker_grader: Grader, language: str, name: str
 ) -> None:
     program = programs()[language, name]
-    submission = Submission(id="program", completion=program["code"], suite=suite_of(language))
+    suite = suite_of(language, LIMITS_OF.get(name, LIMITS))
+    submission = Submission(id="program", completion=program["code"], suite=suite)
     report = docker_grader.grade(submission)
     if not report.graded and "images build" in report.feedback:
         missing(f"The sandbox image of {language}", report.feedback)
