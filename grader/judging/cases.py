@@ -66,17 +66,6 @@ def find_failure(
     return None if fault is None else result_of(case, outcome, fault)
 
 
-def judge_uncompiled(case: _Case, compiled: RunOutcome, why_not: Finding) -> CaseResult:
-    """Return the result of the first case of a program that does not compile.
-
-    Args:
-        case: The case.
-        compiled: The outcome of the compiler's run.
-        why_not: What `grader.judging.languages.find_compile_error` returned for it.
-    """
-    return result_of(case, compiled, why_not)
-
-
 def judge_checked(
     case: _Case, outcome: RunOutcome, checked: CheckResult, got: str | None = None
 ) -> CaseResult:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from grader import languages
-from grader.judging.cases import judge_uncompiled
+from grader.judging.cases import result_of
 from grader.judging.ending import Finding
 from grader.judging.languages import find_compile_error
 from grader.languages import COMPILE_LIMITS, Language
@@ -132,7 +132,7 @@ class Uncompiled:
 
     def result(self, case: StdinCase | CallCase) -> CaseResult:
         """Return the result of its first case."""
-        return judge_uncompiled(case, self.outcome, self.why)
+        return result_of(case, self.outcome, self.why)
 
 
 def recall_product(task: Task, batch: RunBatch, references: References) -> RunBatch:
